@@ -18,3 +18,8 @@ type Node struct {
 	Source    string   `json:"source"`
 	Command   string   `json:"command,omitempty"`
 }
+
+// Ticket is one parsed ticket.
+type Ticket struct {
+	ID string `json:"id"`
+}
