@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/ambit-run/ambit/changeset"
 )
@@ -30,21 +31,28 @@ type TargetRequest struct {
 	AllowSetuid bool
 	// Merge allows a three-way merge of a text file that changed on both sides.
 	Merge bool
-	// Commits describes the history to publish (ToCommit, ToBranch); see GitHistory.
-	History *GitHistory
+	// Git options (ToCommit, ToBranch).
+	History *GitHistory // nil: one commit is built from Set and Src over the present tip
+	Branch  string      // ToBranch: short name to publish; must not exist
+	Message string      // for a flattened or history-less commit; trailers are added by the target
+	Squash  bool        // one commit instead of the chain
+	// Author is "Name <email>" for commits the target itself makes.
+	Author string
+	Now    time.Time
 }
 
-// GitHistory is where a git target finds the plan's commits.
+// GitHistory is the plan's own history, as a hostile pack.
 type GitHistory struct {
-	// Objects is the absolute path of an object directory that holds the plan's
-	// commits and is hostile: imported by index-pack --strict, its alternates refused.
-	Objects  string `json:"objects"`
-	Base     string `json:"base"`      // commit the plan's chain stands on (the carry commit, if any)
-	RealBase string `json:"real_base"` // commit of the real repository the base stands for
+	// Pack is the absolute path of a pack file, written inside the confinement
+	// by `git pack-objects --revs --stdout` for Tip without RealBase: never
+	// thin, hostile, imported into quarantine by index-pack --strict and fsck.
+	Pack string `json:"pack"`
+	Base string `json:"base"` // commit the plan's chain stands on: RealBase, or a carry commit in the pack
+	// RealBase is the commit of the real repository that the sandbox was made
+	// from. Where it differs from Base, Base is the carry commit (the person's
+	// uncommitted work) and must never be published.
+	RealBase string `json:"real_base"`
 	Tip      string `json:"tip"`
-	Branch   string `json:"branch,omitempty"`  // ToBranch: short branch name to publish
-	Message  string `json:"message,omitempty"` // subject for a flattened commit
-	Squash   bool   `json:"squash,omitempty"`
 }
 
 // Target carries changesets into real resources of a kind. The engine calls it
@@ -72,6 +80,7 @@ type Target interface {
 	Undo(ctx context.Context, state json.RawMessage) error
 	// CheckUndo reports conflicts that Undo would meet, changing nothing.
 	CheckUndo(ctx context.Context, state json.RawMessage) error
-	// Abandon drops what Prepare staged.
-	Abandon(ctx context.Context, state json.RawMessage) error
+	// Abandon drops what Prepare staged for req.Dir = dir, also when Prepare was
+	// cut off before it returned a state (state is nil then).
+	Abandon(ctx context.Context, dir string, state json.RawMessage) error
 }
