@@ -114,10 +114,11 @@ type Checkpoint struct {
 
 // ApplyRecord is one apply of the plan.
 type ApplyRecord struct {
-	ID      string    `json:"id"` // "a1", "a2", ...
-	To      ApplyTo   `json:"to"`
-	At      time.Time `json:"at"`
-	Only    []string  `json:"only,omitempty"`
-	Status  string    `json:"status"` // preparing, decided, committed, undoing, undone, abandoned
-	Summary string    `json:"summary,omitempty"`
+	ID      string     `json:"id"` // "a1", "a2", ...
+	To      ApplyTo    `json:"to"`
+	At      time.Time  `json:"at"`
+	Only    []string   `json:"only,omitempty"`
+	Was     PlanStatus `json:"was"`    // what the plan was before, and is again if the apply comes to nothing
+	Status  string     `json:"status"` // preparing, decided, committed, undoing, undone, abandoned
+	Summary string     `json:"summary,omitempty"`
 }

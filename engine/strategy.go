@@ -208,4 +208,6 @@ type Entrance struct {
 	Root string `json:"root"`
 	// Env is added to the environment of every command.
 	Env []string `json:"env,omitempty"`
+	// ReadOnly says that commands may read but not write it, on every rung.
+	ReadOnly bool `json:"read_only,omitempty"`
 }
