@@ -47,6 +47,9 @@ type Plan struct {
 	Checkpoints []Checkpoint    `json:"checkpoints,omitempty"`
 	Applies     []ApplyRecord   `json:"applies,omitempty"`
 	Notices     []string        `json:"notices,omitempty"`
+	AgentTTY    bool            `json:"agent_tty,omitempty"`    // the agent wants a terminal, and its prompt by placeholder
+	DiscardedAs PlanStatus      `json:"discarded_as,omitempty"` // what it was before the trash
+	DiscardedAt time.Time       `json:"discarded_at,omitzero"`
 }
 
 // PlanOptions are the flags a plan was made with; a resume keeps them.
@@ -63,6 +66,7 @@ type PlanOptions struct {
 	Timeout   time.Duration `json:"timeout_ns,omitempty"`
 	Assume    []string      `json:"assume,omitempty"`
 	AsRoot    bool          `json:"as_root,omitempty"`
+	ReadWrite []string      `json:"read_write,omitempty"` // host paths named by the person to be writable inside
 }
 
 // TicketRef binds a plan to the exact ticket it was made from.
@@ -94,6 +98,7 @@ type Step struct {
 	Status     StepStatus `json:"status"`
 	DependsOn  []string   `json:"depends_on,omitempty"` // ids of steps of this plan only
 	Command    string     `json:"command,omitempty"`    // a shell script; empty = the agent, or a group
+	Shell      string     `json:"shell,omitempty"`      // "sh" or "bash", as its fence says
 	Group      bool       `json:"group,omitempty"`      // no work of its own
 	Files      []string   `json:"files,omitempty"`
 	StartedAt  time.Time  `json:"started_at,omitzero"`
@@ -103,6 +108,11 @@ type Step struct {
 	Log        string     `json:"log,omitempty"`         // path below Plan.Dir
 	Runs       int        `json:"runs"`                  // how often it was started
 	Message    string     `json:"message,omitempty"`
+	// From and To are the checkpoints before and after the step.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Tips are the commits the step ended at, by sandbox id; git only.
+	Tips map[string]string `json:"tips,omitempty"`
 }
 
 // Checkpoint is one restorable state of all of a plan's sandboxes.

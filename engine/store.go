@@ -52,6 +52,7 @@ type Lease struct {
 	PID    int       `json:"pid"`
 	Start  string    `json:"start"`   // field 22 of /proc/PID/stat
 	BootID string    `json:"boot_id"` // /proc/sys/kernel/random/boot_id
+	PIDNS  string    `json:"pid_ns"`  // the pid namespace that PID belongs to; see internal/procid
 	Since  time.Time `json:"since"`
 }
 

@@ -90,7 +90,10 @@ type SandboxRecord struct {
 	Dir      string        `json:"dir"`
 	BasesDir string        `json:"bases_dir"`
 	Base     string        `json:"base,omitempty"` // base commit in git
-	Notices  []string      `json:"notices,omitempty"`
+	// ChainBase is the commit the plan's own commits stand on: Base, or the carry
+	// commit that holds the person's uncommitted work. Git only.
+	ChainBase string   `json:"chain_base,omitempty"`
+	Notices   []string `json:"notices,omitempty"`
 	// Timings breaks the creation down by phase, in milliseconds.
 	Timings map[string]float64 `json:"timings,omitempty"`
 }

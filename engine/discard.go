@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/ambit-run/ambit/fault"
+)
+
+// Discard moves a plan to the trash: one rename, whatever its size. See Service.
+func (e *Engine) Discard(ctx context.Context, plan string) (*Plan, error) {
+	var out *Plan
+	err := e.withPlan(ctx, plan, "discard", func(p *Plan) error {
+		out = p
+		c, err := e.openCell(ctx, p, nil)
+		if err != nil {
+			return err
+		}
+		if err := e.idle(ctx, c); err != nil {
+			return err
+		}
+		if err := c.close(ctx, false); err != nil {
+			return err
+		}
+		p.DiscardedAs, p.DiscardedAt = p.Status, e.deps.Now()
+		p.Status = PlanDiscarded
+		if err := errors.Join(e.save(ctx, p), e.event(ctx, p.ID, "plan.discarded", nil)); err != nil {
+			return err
+		}
+		return e.finishDiscard(p)
+	})
+	return out, err
+}
+
+// finishDiscard moves the folder, if a crash has not let it happen yet.
+func (e *Engine) finishDiscard(p *Plan) error {
+	if _, err := os.Lstat(p.Dir); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err := os.MkdirAll(e.trashDir(), 0o700); err != nil {
+		return folderFault("discard", err)
+	}
+	if err := os.Rename(p.Dir, filepath.Join(e.trashDir(), p.ID)); err != nil {
+		return folderFault("discard", err)
+	}
+	return errors.Join(syncDir(e.trashDir()), syncDir(e.plansDir()))
+}
+
+// Restore brings a discarded plan back. See Service.
+func (e *Engine) Restore(ctx context.Context, plan string) (*Plan, error) {
+	p, err := e.deps.Store.Plan(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	if p.Status != PlanDiscarded {
+		return nil, fault.New(fault.Conflict, "restore", "plan %s is not in the trash: it is %s", p.ID, p.Status).
+			WithHint("`ambit restore-checkpoint` returns to an earlier state of a plan")
+	}
+	from := filepath.Join(e.trashDir(), p.ID)
+	if _, err := os.Lstat(p.Dir); errors.Is(err, os.ErrNotExist) {
+		if err := os.Rename(from, p.Dir); err != nil {
+			return nil, folderFault("restore", err)
+		}
+		if err := errors.Join(syncDir(e.plansDir()), syncDir(e.trashDir())); err != nil {
+			return nil, folderFault("restore", err)
+		}
+	}
+	lock, err := e.lockPlan(ctx, p.ID, p.Dir, "restore")
+	if err != nil {
+		return nil, err
+	}
+	p.Status, p.DiscardedAs = p.DiscardedAs, ""
+	err = errors.Join(e.save(ctx, p), e.event(ctx, p.ID, "plan.restored", nil))
+	return p, errors.Join(err, lock.unlock(ctx))
+}
+
+// emptyTrash removes discarded plans whose time is over, with what they made
+// outside their folder. A plan that refuses to go stays and is named.
+func (e *Engine) emptyTrash(ctx context.Context, ps []*Plan) ([]string, error) {
+	var said []string
+	for _, p := range ps {
+		if p.Status != PlanDiscarded || e.deps.Now().Sub(p.DiscardedAt) < e.cfg.TrashAge {
+			continue
+		}
+		if err := e.purge(ctx, p); err != nil {
+			said = append(said, "kept discarded plan "+p.ID+": "+err.Error())
+			continue
+		}
+		said = append(said, "removed plan "+p.ID+", discarded "+p.DiscardedAt.Local().Format("2006-01-02"))
+	}
+	return said, nil
+}
+
+// purge destroys a discarded plan for good, at the place its sandboxes know.
+func (e *Engine) purge(ctx context.Context, p *Plan) error {
+	from := filepath.Join(e.trashDir(), p.ID)
+	if _, err := os.Lstat(from); err == nil {
+		if err := os.Rename(from, p.Dir); err != nil {
+			return folderFault("empty trash", err)
+		}
+	}
+	if err := e.unstage(ctx, p); err != nil {
+		return errors.Join(err, e.finishDiscard(p))
+	}
+	return nil
+}

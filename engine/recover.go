@@ -1,0 +1,231 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ambit-run/ambit/fault"
+)
+
+// Recover repairs what a crash left. See Service.
+func (e *Engine) Recover(ctx context.Context, plan string) (*RecoverReport, error) {
+	rep := &RecoverReport{Plans: []RecoveredPlan{}}
+	var ps []*Plan
+	if plan != "" {
+		p, err := e.deps.Store.Plan(ctx, plan)
+		if err != nil {
+			return nil, err
+		}
+		ps = []*Plan{p}
+	} else {
+		var err error
+		if ps, err = e.deps.Store.FindPlans(ctx, PlanQuery{}); err != nil {
+			return nil, err
+		}
+	}
+	var errs []error
+	for _, p := range ps {
+		if e.held(p.Dir) {
+			continue // a living process sees to it
+		}
+		done, err := e.recoverPlan(ctx, p)
+		if err != nil {
+			done = &RecoveredPlan{Plan: p.ID, Was: p.Status, Is: p.Status, Action: "needs you", Error: err.Error()}
+			errs = append(errs, err)
+		}
+		if done != nil {
+			rep.Plans = append(rep.Plans, *done)
+		}
+	}
+	if plan == "" {
+		swept, err := e.sweep(ctx, ps)
+		rep.Swept = swept
+		errs = append(errs, err)
+	}
+	return rep, errors.Join(errs...)
+}
+
+func (e *Engine) recoverPlan(ctx context.Context, p *Plan) (*RecoveredPlan, error) {
+	if p.Status == PlanDiscarded {
+		return nil, e.finishDiscard(p)
+	}
+	if _, err := os.Stat(p.Dir); errors.Is(err, os.ErrNotExist) {
+		// The row came first, the folder never did: nothing was ever made.
+		if p.Status == PlanStaging {
+			return &RecoveredPlan{Plan: p.ID, Was: p.Status, Is: "", Action: "removed: it never came to be"}, e.deps.Store.DeletePlan(ctx, p.ID)
+		}
+		return nil, fault.New(fault.NotFound, "recover", "the folder of plan %s (%s) is gone", p.ID, p.Dir)
+	}
+	lock, err := e.lockPlan(ctx, p.ID, p.Dir, "recover")
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := e.deps.Store.Plan(ctx, p.ID)
+	var done *RecoveredPlan
+	if err == nil {
+		done, err = e.repair(ctx, fresh)
+	}
+	return done, errors.Join(err, lock.unlock(ctx))
+}
+
+// repair brings a plan that this process holds back to a state that commands can
+// start from. Nil means there was nothing to do.
+func (e *Engine) repair(ctx context.Context, p *Plan) (*RecoveredPlan, error) {
+	was := p.Status
+	action, err := e.repairApply(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if action == "" {
+		switch p.Status {
+		case PlanStaging:
+			if err := e.unstage(ctx, p); err != nil {
+				return nil, err
+			}
+			return &RecoveredPlan{Plan: p.ID, Was: was, Is: "", Action: "removed: it was never staged"}, nil
+		case PlanRunning:
+			if err := e.repairRun(ctx, p); err != nil {
+				return nil, err
+			}
+			action = "marked interrupted"
+		default:
+			return nil, nil
+		}
+	}
+	return &RecoveredPlan{Plan: p.ID, Was: was, Is: p.Status, Action: action}, nil
+}
+
+// repairApply finishes what the journal says was begun. The journal decides; the
+// store follows.
+func (e *Engine) repairApply(ctx context.Context, p *Plan) (string, error) {
+	last, states, err := p.journal().open()
+	if err != nil || last == nil {
+		if err == nil && (p.Status == PlanApplying || p.Status == PlanUndoing) {
+			return "", fault.New(fault.Internal, "recover", "plan %s is %s but its journal is empty", p.ID, p.Status)
+		}
+		return "", err
+	}
+	switch last.Kind {
+	case journalPrepare:
+		e.ensureApply(p, *last)
+		return "abandoned", e.abandon(ctx, p, *last)
+	case journalCommit:
+		e.ensureApply(p, *last)
+		return "rolled forward", e.rollForward(ctx, p, *last)
+	case journalUndo:
+		e.ensureApply(p, *last)
+		status := PlanUndone
+		if p.Status == PlanApplying {
+			status = last.Was
+		}
+		return "undone", e.rollBack(ctx, p, *states, status)
+	}
+	// The last apply is finished; the store may have missed the news.
+	e.ensureApply(p, *last)
+	want, status := map[journalKind]string{journalDone: applyCommitted, journalUndone: applyUndone, journalAbandon: applyAbandoned}[last.Kind], p.Status
+	if p.Status == PlanApplying || p.Status == PlanUndoing {
+		switch last.Kind {
+		case journalDone:
+			status = PlanApplied
+			if last.Rest > 0 {
+				status = last.Was
+			}
+		case journalUndone:
+			status = PlanUndone
+			if p.Status == PlanApplying {
+				status = last.Was
+			}
+		case journalAbandon:
+			status = last.Was
+		}
+	}
+	for i := range p.Applies {
+		if p.Applies[i].ID == last.Apply && (p.Applies[i].Status != want || p.Status != status) {
+			p.Applies[i].Status, p.Status = want, status
+			return "store repaired from the journal", e.save(ctx, p)
+		}
+	}
+	return "", nil
+}
+
+// ensureApply adds the apply's record where the store missed it.
+func (e *Engine) ensureApply(p *Plan, l journalLine) {
+	for _, a := range p.Applies {
+		if a.ID == l.Apply {
+			return
+		}
+	}
+	p.Applies = append(p.Applies, ApplyRecord{ID: l.Apply, To: l.To, At: l.At, Only: l.Only, Was: l.Was, Summary: l.Summary})
+}
+
+// repairRun ends what may still live of a dead run and marks the plan so that
+// --resume goes on: the step that was running starts again from its checkpoint.
+func (e *Engine) repairRun(ctx context.Context, p *Plan) error {
+	c, err := e.openCell(ctx, p, nil)
+	if err != nil {
+		return err
+	}
+	if err := c.close(ctx, true); err != nil {
+		return err
+	}
+	p.Status = PlanInterrupted
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.Status != StepRunning {
+			continue
+		}
+		if p.Kind == "try" { // what the command left is work: it stays for review
+			s.Status, s.Message = StepFailed, "interrupted"
+			continue
+		}
+		name := fmt.Sprintf("%s@interrupted", s.ID)
+		if s.Runs > 1 {
+			name += fmt.Sprintf("#%d", s.Runs)
+		}
+		if s.From != "" {
+			if err := e.checkpoint(ctx, c, name, true, nil); err != nil {
+				return err
+			}
+			if err := e.restoreAll(ctx, c, s.From, nil); err != nil {
+				return err
+			}
+		}
+		s.Status, s.Message, s.EndedAt = StepPending, "interrupted", e.deps.Now()
+	}
+	return errors.Join(e.save(ctx, p), e.event(ctx, p.ID, "run.interrupted", nil))
+}
+
+// sweep looks for folders that no plan owns. It removes nothing that holds
+// anything: an unknown folder is named and kept.
+func (e *Engine) sweep(ctx context.Context, ps []*Plan) ([]string, error) {
+	owned := map[string]bool{}
+	for _, p := range ps {
+		owned[p.ID] = true
+	}
+	var said []string
+	for _, dir := range []string{e.plansDir(), e.trashDir()} {
+		entries, err := os.ReadDir(dir)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return said, folderFault("recover", err)
+		}
+		for _, en := range entries {
+			if owned[en.Name()] {
+				continue
+			}
+			path := filepath.Join(dir, en.Name())
+			if err := os.Remove(path); err == nil { // only ever an empty folder
+				said = append(said, "removed the empty folder "+path)
+			} else {
+				said = append(said, "kept "+path+": the store knows no such plan")
+			}
+		}
+	}
+	expired, err := e.emptyTrash(ctx, ps)
+	return append(said, expired...), err
+}

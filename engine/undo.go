@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/ambit-run/ambit/fault"
+)
+
+// Undo reverses the last apply of a plan, if the targets still are what the
+// apply left. See Service.
+func (e *Engine) Undo(ctx context.Context, plan string) (*Plan, error) {
+	var out *Plan
+	err := e.withPlan(ctx, plan, "undo", func(p *Plan) error {
+		out = p
+		line, err := e.lastApplied(p)
+		if err != nil {
+			return err
+		}
+		for i := len(line.Targets) - 1; i >= 0; i-- {
+			t, err := e.target(line.Targets[i].To)
+			if err != nil {
+				return err
+			}
+			if err := t.CheckUndo(ctx, line.Targets[i].State); err != nil {
+				f := fault.As(err)
+				if f.Code != fault.Conflict && f.Code != fault.IdentityChanged {
+					return err
+				}
+				g := *f
+				g.Op, g.Message = "undo", "somebody has built on what plan "+p.ID+" applied; nothing was undone"
+				if f.Message != "" {
+					g.Message += ": " + f.Message
+				}
+				return &g
+			}
+		}
+		p.Status = PlanUndoing
+		e.setApply(p, line.Apply, applyUndoing)
+		if err := e.journalled(ctx, p, *line, journalUndo); err != nil {
+			return err
+		}
+		return e.rollBack(context.WithoutCancel(ctx), p, *line, PlanUndone)
+	})
+	return out, err
+}
+
+// lastApplied finds the newest apply that is committed and not undone, with its
+// targets' states.
+func (e *Engine) lastApplied(p *Plan) (*journalLine, error) {
+	id := ""
+	for _, a := range p.Applies {
+		if a.Status == applyCommitted {
+			id = a.ID
+		}
+	}
+	if id == "" {
+		return nil, fault.New(fault.Conflict, "undo", "plan %s has no apply to undo (it is %s)", p.ID, p.Status).
+			WithHint("`ambit ps` shows which plans are applied")
+	}
+	lines, err := p.journal().read()
+	if err != nil {
+		return nil, err
+	}
+	for i := len(lines) - 1; i >= 0; i-- {
+		if lines[i].Apply == id && lines[i].Kind == journalCommit {
+			return &lines[i], nil
+		}
+	}
+	return nil, fault.New(fault.Internal, "undo", "the journal of plan %s lacks apply %s", p.ID, id)
+}
