@@ -64,16 +64,18 @@ func (e *Entry) Same(o *Entry) bool {
 
 // Change is one path that differs.
 type Change struct {
-	Path    string   `json:"path"`
-	Op      Op       `json:"op"`
-	From    string   `json:"from,omitempty"`   // the old path of a rename
-	Before  *Entry   `json:"before,omitempty"` // nil when created
-	After   *Entry   `json:"after,omitempty"`  // nil when deleted
-	Binary  bool     `json:"binary,omitempty"` // a side holds a NUL byte in its first 8000 bytes, as git decides it
-	Added   int      `json:"added,omitempty"`  // lines, text files only; filled by CountLines
-	Removed int      `json:"removed,omitempty"`
-	Flags   []Flag   `json:"flags,omitempty"`
-	Steps   []string `json:"steps,omitempty"` // ids of the steps that touched it, in order
+	Path    string `json:"path"`
+	Op      Op     `json:"op"`
+	From    string `json:"from,omitempty"`   // the old path of a rename
+	Before  *Entry `json:"before,omitempty"` // nil when created
+	After   *Entry `json:"after,omitempty"`  // nil when deleted
+	Binary  bool   `json:"binary,omitempty"` // a side holds a NUL byte in its first 8000 bytes, as git decides it
+	Added   int    `json:"added,omitempty"`  // lines, text files only; filled by CountLines
+	Removed int    `json:"removed,omitempty"`
+	Flags   []Flag `json:"flags,omitempty"` // filled by Annotate, gravest first
+	// Why says for a flag what raised it, where the flag alone does not.
+	Why   map[Flag]string `json:"why,omitempty"`
+	Steps []string        `json:"steps,omitempty"` // ids of the steps that touched it, in order
 }
 
 // Skip is a path that is not covered, and why.
