@@ -96,7 +96,11 @@ type Set struct {
 	Ignored      []Change `json:"ignored,omitempty"` // those paths; only filled when requested
 	Skipped      []Skip   `json:"skipped,omitempty"`
 	// Drift lists paths of the real resource that changed underneath a live
-	// sandbox since it was created. Shown, never applied.
+	// sandbox since it was created. Shown, never applied. A path that is in
+	// Changes too (as Path or From) changed on both sides: what it was before is
+	// not known, its Before has an empty hash and link text, which equal nothing,
+	// and every target refuses it as a conflict, also where Before is nil because
+	// the real path is gone meanwhile.
 	Drift   []string `json:"drift,omitempty"`
 	Notices []string `json:"notices,omitempty"`
 }

@@ -89,7 +89,10 @@ type SandboxRecord struct {
 	Status   SandboxStatus `json:"status"`
 	Dir      string        `json:"dir"`
 	BasesDir string        `json:"bases_dir"`
-	Base     string        `json:"base,omitempty"` // base commit in git
+	Base     string        `json:"base,omitempty"` // base commit in git, of the real repository
+	// Carry is the commit inside the sandbox that holds the person's uncommitted
+	// work over Base; the plan's commits stand on it. Empty when nothing was carried.
+	Carry string `json:"carry,omitempty"`
 	// ChainBase is the commit the plan's own commits stand on: Base, or the carry
 	// commit that holds the person's uncommitted work. Git only.
 	ChainBase string   `json:"chain_base,omitempty"`
@@ -175,6 +178,10 @@ type ChangeOptions struct {
 	Ignored func(ctx context.Context, paths []string) (map[string]bool, error)
 	// KeepIgnored fills Set.Ignored with the ignored changes.
 	KeepIgnored bool
+	// SkipDrift leaves out the walk of the real tree that fills Set.Drift with
+	// what changed there meanwhile (live lower). Paths that the sandbox changed
+	// too are found without that walk, always.
+	SkipDrift bool
 }
 
 // MountKind is how a mount is made.
@@ -187,6 +194,8 @@ const (
 )
 
 // Mount is one mount that a sandbox needs inside. Mounts are made in order.
+// Lower, Upper, Work and Source name host paths as they are before any of a
+// sandbox's mounts: a lower that another mount's target covers is still meant.
 type Mount struct {
 	Kind     MountKind `json:"kind"`
 	Target   string    `json:"target"` // absolute path inside
