@@ -18,12 +18,15 @@ const (
 // Diagnostic is one finding in a user-written file.
 type Diagnostic struct {
 	Severity Severity `json:"severity"`
-	File     string   `json:"file,omitempty"`
-	Line     int      `json:"line,omitempty"`   // 1-based; 0 = the file as a whole
-	Column   int      `json:"column,omitempty"` // 1-based, in bytes; 0 = the line as a whole
-	Summary  string   `json:"summary"`          // what was found, one line
-	Detail   string   `json:"detail,omitempty"` // what it means
-	Hint     string   `json:"hint,omitempty"`   // how to write it
+	// Code is set on errors: which kind of failure the finding is (Invalid unless
+	// the file is fine by itself and, say, contradicts itself: Conflict).
+	Code    Code   `json:"code,omitempty"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`   // 1-based; 0 = the file as a whole
+	Column  int    `json:"column,omitempty"` // 1-based, in bytes; 0 = the line as a whole
+	Summary string `json:"summary"`          // what was found, one line
+	Detail  string `json:"detail,omitempty"` // what it means
+	Hint    string `json:"hint,omitempty"`   // how to write it
 }
 
 // String renders "file:line:column: severity: summary", as compilers do.
