@@ -90,9 +90,6 @@ type SandboxRecord struct {
 	Dir      string        `json:"dir"`
 	BasesDir string        `json:"bases_dir"`
 	Base     string        `json:"base,omitempty"` // base commit in git, of the real repository
-	// Carry is the commit inside the sandbox that holds the person's uncommitted
-	// work over Base; the plan's commits stand on it. Empty when nothing was carried.
-	Carry string `json:"carry,omitempty"`
 	// ChainBase is the commit the plan's own commits stand on: Base, or the carry
 	// commit that holds the person's uncommitted work. Git only.
 	ChainBase string   `json:"chain_base,omitempty"`
