@@ -1,5 +1,56 @@
-// Package cli is the command-line face.
 package cli
 
+import (
+	"context"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+)
+
 // Main runs the command line and returns the exit code.
-func Main() int { return 0 }
+func Main() int {
+	if code, handled := Reexec(os.Args); handled {
+		return code
+	}
+	restore := rememberTerminal(os.Stdin)
+	ctx, interrupts := watchSignals(context.Background(), func() { restore(); os.Exit(exitInterrupted) })
+	defer interrupts.stop()
+
+	d := &deps{
+		environ:    os.Environ(),
+		getwd:      os.Getwd,
+		stdin:      os.Stdin,
+		stdout:     os.Stdout,
+		stderr:     os.Stderr,
+		now:        time.Now,
+		open:       newService,
+		roots:      resourceRoots,
+		interrupts: interrupts,
+	}
+	return d.main(ctx, os.Args[1:])
+}
+
+// Reexec runs what a re-executed ambit is for (a holder, its pid 1, a probe) if
+// args ask for it. A program that embeds the command line calls it first.
+func Reexec(args []string) (code int, handled bool) {
+	for _, hook := range reexecs {
+		if code, handled := hook(args); handled {
+			return code, true
+		}
+	}
+	return 0, false
+}
+
+// rememberTerminal returns a function that puts the terminal back as it is now,
+// with a visible cursor, for the case that the process is ended in the middle.
+func rememberTerminal(f *os.File) func() {
+	state, err := term.GetState(int(f.Fd()))
+	if err != nil {
+		return func() {}
+	}
+	return func() {
+		_ = term.Restore(int(f.Fd()), state)
+		_, _ = f.WriteString(showCursor)
+	}
+}

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/ambit-run/ambit/engine"
+)
+
+// commandFailed is the error of a command of the person's, or of a step, that
+// ran and failed. Its JSON code is "failed".
+type commandFailed struct {
+	what string // "make fmt", "step n02-test-it"
+	exit engine.Exit
+	hint string
+}
+
+func (e *commandFailed) Error() string { return e.what + " " + describeExit(e.exit) }
+
+// describeExit says how a command ended, in words that follow its name.
+func describeExit(x engine.Exit) string {
+	if x.Signal != "" {
+		return fmt.Sprintf("was killed by %s (code %d)", x.Signal, x.Code)
+	}
+	return fmt.Sprintf("ended with code %d", x.Code)
+}
+
+// withFields adds fields to the JSON object of a failure: what a caller needs to
+// go on from there.
+type withFields struct {
+	err    error
+	fields any // a struct that marshals to an object
+}
+
+func (e *withFields) Error() string { return e.err.Error() }
+func (e *withFields) Unwrap() error { return e.err }

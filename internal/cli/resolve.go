@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
+)
+
+// target is a plan, and perhaps one of its steps, that an argument names.
+type target struct {
+	svc  engine.Service
+	plan *engine.Plan
+	step string // "" = the plan as a whole
+	dir  string
+}
+
+// find resolves an argument: "" is the newest live plan that covers the current
+// directory; else a plan by id or unique prefix, PLAN/STEP, or a step of that
+// newest plan.
+func (d *deps) find(ctx context.Context, ref string) (target, error) {
+	dir, _, err := d.place()
+	if err != nil {
+		return target{}, err
+	}
+	svc, err := d.service(ctx)
+	if err != nil {
+		return target{}, err
+	}
+	t := target{svc: svc, dir: dir}
+	name, step, _ := strings.Cut(ref, "/")
+	if strings.HasPrefix(ref, "/") || strings.HasPrefix(ref, ".") || strings.Count(ref, "/") > 1 {
+		name, step = ref, "" // a path: the engine says that it is none of its names
+	}
+	t.plan, err = svc.Resolve(ctx, name, dir)
+	if err == nil {
+		t.step = step
+		return t, nil
+	}
+	if name == "" || step != "" || !fault.Is(err, fault.NotFound) {
+		return target{}, err
+	}
+	newest, newestErr := svc.Resolve(ctx, "", dir)
+	if newestErr != nil || !hasStep(newest, name) {
+		return target{}, err
+	}
+	t.plan, t.step = newest, name
+	return t, nil
+}
+
+func hasStep(p *engine.Plan, ref string) bool {
+	for _, s := range p.Steps {
+		if s.ID == ref || strings.HasPrefix(s.ID, ref+"-") {
+			return true
+		}
+	}
+	return false
+}
+
+// newest finds the newest plan that covers the current directory and has one of
+// the states, for commands whose default is not a live plan.
+func (d *deps) newest(ctx context.Context, what string, states ...engine.PlanStatus) (target, error) {
+	dir, _, err := d.place()
+	if err != nil {
+		return target{}, err
+	}
+	svc, err := d.service(ctx)
+	if err != nil {
+		return target{}, err
+	}
+	plans, err := svc.Plans(ctx, engine.PlanQuery{Covers: dir, Status: states, Limit: 1})
+	if err != nil {
+		return target{}, err
+	}
+	if len(plans) == 0 {
+		return target{}, fault.New(fault.NotFound, "find plan", "no %s plan covers %s", what, dir).
+			WithHint("ambit ps --all lists every plan; name one")
+	}
+	return target{svc: svc, plan: plans[0], dir: dir}, nil
+}
+
+// findIn resolves ref, or for "" the newest plan in one of the states.
+func (d *deps) findIn(ctx context.Context, ref, what string, states ...engine.PlanStatus) (target, error) {
+	if ref == "" {
+		return d.newest(ctx, what, states...)
+	}
+	return d.find(ctx, ref)
+}
+
+// first is the first argument, or "".
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
