@@ -259,3 +259,14 @@ func paths(s *Set) []string {
 	sort.Strings(out)
 	return out
 }
+
+func mkdir(tb testing.TB, parts ...string) string {
+	tb.Helper()
+	dir := filepath.Join(parts...)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
+func getenv(name string) string { return os.Getenv(name) }
