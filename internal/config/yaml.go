@@ -88,7 +88,7 @@ func document(path string, src []byte) (*yaml.Node, *fault.Diagnostic) {
 		return nil, wrong(0, 0, "not YAML: "+err.Error())
 	}
 	if err := loader.Load(&second); err == nil {
-		return nil, wrong(second.Line, second.Column, "a second document; a configuration file has one")
+		return nil, wrong(second.Line, 1, "a second document; a configuration file has one")
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Tag == "!!null" {
 		return nil, nil //nolint:nilnil // only comments, likewise
