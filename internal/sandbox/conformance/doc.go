@@ -1,0 +1,2 @@
+// Package conformance is the suite that every sandbox strategy passes.
+package conformance

@@ -1,0 +1,223 @@
+package overlay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/ambit-run/ambit/changeset"
+	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/fsop"
+)
+
+// Changes compares two states. See engine.Sandbox. Its cost is that of the
+// layers between the states; with a live lower and without opts.SkipDrift a
+// bounded walk of the real tree comes on top.
+func (s *Sandbox) Changes(ctx context.Context, from, to string, opts engine.ChangeOptions) (*changeset.Set, changeset.Source, error) {
+	set, src, err := s.changes(ctx, from, to, opts)
+	if err != nil {
+		return nil, nil, fault.Wrap("", "compare states", err)
+	}
+	return set, src, nil
+}
+
+func (s *Sandbox) changes(ctx context.Context, from, to string, opts engine.ChangeOptions) (_ *changeset.Set, _ changeset.Source, err error) {
+	if err := s.checkLower(); err != nil {
+		return nil, nil, err
+	}
+	vf, err := s.view(from)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, vf.close())
+		}
+	}()
+	vt, err := s.view(to)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, vt.close())
+		}
+	}()
+	d := newDiffer(ctx, vf, vt, s.isGit())
+	if err := d.run(); err != nil {
+		return nil, nil, err
+	}
+	r := s.st.Resource
+	set := &changeset.Set{Resource: r.Name, Root: r.Path, Type: r.Type}
+	drift, err := s.findDrift(ctx, d, opts.SkipDrift)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept, ignored, err := classify(ctx, d.out, &drift.elsewhere, s.isGit(), opts.Ignored)
+	if err != nil {
+		return nil, nil, err
+	}
+	src := &source{from: vf, to: vt, stale: drift.changed, renamed: map[string]string{}, stamp: s.st.Stamp}
+	if set.Changes, err = d.describe(ctx, kept, drift, set); err != nil {
+		return nil, nil, err
+	}
+	pairRenames(set, src.renamed)
+	set.IgnoredPaths = len(ignored)
+	if opts.KeepIgnored {
+		if set.Ignored, err = d.describe(ctx, ignored, drift, set); err != nil {
+			return nil, nil, err
+		}
+		set.IgnoredPaths = len(set.Ignored)
+	}
+	set.Skipped = d.skipped
+	set.Drift = drift.list(set)
+	set.Notices = append(set.Notices, drift.notices...)
+	set.Sort()
+	// A source that its user forgets would keep descriptors for ever.
+	runtime.AddCleanup(src, func(vs [2]*view) { _ = errors.Join(vs[0].close(), vs[1].close()) }, [2]*view{vf, vt})
+	return set, src, nil
+}
+
+// readWorkers is how many files are hashed at a time: opening is latency, not
+// computation, so a few more than there are cores in a small machine.
+const readWorkers = 4
+
+// describe reads candidates and returns those that really differ. What cannot
+// be read is added to the skipped paths.
+func (d *differ) describe(ctx context.Context, cands []candidate, dr *drift, set *changeset.Set) ([]changeset.Change, error) {
+	res, err := d.readAll(ctx, cands, readWorkers)
+	if err != nil {
+		return nil, err
+	}
+	var out []changeset.Change
+	split := 0
+	for i, c := range cands {
+		r := res[i]
+		if r.skip != "" {
+			d.skip(c.path, r.skip)
+			continue
+		}
+		if r.before.entry.Same(r.after.entry) {
+			delete(dr.changed, c.path)
+			continue
+		}
+		ch := changeset.Change{
+			Path: c.path, Op: changeset.Modified, Before: r.before.entry, After: r.after.entry,
+			Binary: r.before.binary || r.after.binary,
+		}
+		switch {
+		case c.before == nil:
+			ch.Op = changeset.Created
+		case c.after == nil:
+			ch.Op = changeset.Deleted
+		}
+		if dr.changed[c.path] && ch.Before != nil {
+			// What it was when the sandbox was made is not known any more: an empty
+			// hash and link text, which equal nothing.
+			ch.Before.Hash, ch.Before.Link = "", ""
+		}
+		if c.before != nil && c.before.info.Kind == fsop.KindFile && c.before.info.Nlink > 1 &&
+			c.after != nil && d.from.layers[c.before.at].Kind == layerLive {
+			split++
+		}
+		out = append(out, ch)
+	}
+	if split > 0 {
+		set.Notices = append(set.Notices, fmt.Sprintf("%d changed files have further names (hard links); a change through one name is not seen through the others", split))
+	}
+	return out, nil
+}
+
+// classify splits candidates by the resource's ignore rules. A directory that is
+// new or gone and holds only ignored things counts as ignored, as git sees it.
+func classify(ctx context.Context, cands []candidate, elsewhere *[]string, git bool,
+	rules func(context.Context, []string) (map[string]bool, error),
+) (kept, ignored []candidate, err error) {
+	if rules == nil || len(cands)+len(*elsewhere) == 0 {
+		return cands, nil, nil
+	}
+	paths := make([]string, 0, len(cands)+len(*elsewhere))
+	for _, c := range cands {
+		paths = append(paths, rulePath(c))
+	}
+	hit, err := rules(ctx, append(paths, *elsewhere...))
+	if err != nil {
+		return nil, nil, fmt.Errorf("ask the ignore rules: %w", err)
+	}
+	out := (*elsewhere)[:0]
+	for _, p := range *elsewhere {
+		if !hit[p] {
+			out = append(out, p)
+		}
+	}
+	*elsewhere = out
+
+	// Parents come before their children, so backwards every directory is met
+	// after all that it holds.
+	drop := make([]bool, len(cands))
+	holds, keeps := map[string]bool{}, map[string]bool{}
+	for i := len(cands) - 1; i >= 0; i-- {
+		c := cands[i]
+		oneSided := (c.before == nil && c.after.isDir()) || (c.after == nil && c.before.isDir())
+		drop[i] = hit[paths[i]] || (git && oneSided && holds[c.path] && !keeps[c.path])
+		parent, _ := fsop.SplitRel(c.path)
+		holds[parent] = true
+		if !drop[i] {
+			keeps[parent] = true
+		}
+	}
+	for i, c := range cands {
+		if drop[i] {
+			ignored = append(ignored, c)
+		} else {
+			kept = append(kept, c)
+		}
+	}
+	return kept, ignored, nil
+}
+
+// rulePath spells a path for the ignore rules: directories end with a slash.
+func rulePath(c candidate) string {
+	n := c.after
+	if n == nil {
+		n = c.before
+	}
+	if n.isDir() {
+		return c.path + "/"
+	}
+	return c.path
+}
+
+// pairRenames joins a deleted and a created file of the same contents into one
+// change, where there is exactly one of each. Empty files say nothing.
+func pairRenames(set *changeset.Set, renamed map[string]string) {
+	gone, fresh := map[string][]int{}, map[string][]int{}
+	for i, c := range set.Changes {
+		switch {
+		case c.Op == changeset.Deleted && c.Before.Kind == changeset.File && c.Before.Size > 0 && c.Before.Hash != "":
+			gone[c.Before.Hash] = append(gone[c.Before.Hash], i)
+		case c.Op == changeset.Created && c.After.Kind == changeset.File && c.After.Size > 0:
+			fresh[c.After.Hash] = append(fresh[c.After.Hash], i)
+		}
+	}
+	drop := map[int]bool{}
+	for hash, from := range gone {
+		to := fresh[hash]
+		if len(from) != 1 || len(to) != 1 {
+			continue
+		}
+		old, c := set.Changes[from[0]], &set.Changes[to[0]]
+		c.Op, c.From, c.Before, c.Binary = changeset.Renamed, old.Path, old.Before, old.Binary || c.Binary
+		renamed[c.Path] = old.Path
+		drop[from[0]] = true
+	}
+	out := set.Changes[:0]
+	for i, c := range set.Changes {
+		if !drop[i] {
+			out = append(out, c)
+		}
+	}
+	set.Changes = out
+}

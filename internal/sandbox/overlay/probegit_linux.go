@@ -1,0 +1,5 @@
+package overlay
+
+import "context"
+
+func (p *prober) gitResource(context.Context) error { return nil }
