@@ -1,0 +1,297 @@
+//go:build linux
+
+package holder
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ambit-run/ambit/fault"
+	"golang.org/x/sys/unix"
+)
+
+// fdControl is the entry process's socket to the client; the files of Inside follow.
+const fdControl = 3
+
+// forwarded are the signals that an entry process and a client hand on to the command.
+var forwarded = []os.Signal{
+	syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
+}
+
+// notifyChild delivers SIGCHLD.
+func notifyChild(c chan<- os.Signal) { signal.Notify(c, syscall.SIGCHLD) }
+
+// entryArgs are the arguments of an entry process.
+func entryArgs(in Inside) []string {
+	return []string{argv0, ArgEntry, strconv.Itoa(len(in.Files)), string(in.Note)}
+}
+
+// EntryMain is the entry process: pid 1 of its own pid namespace. It prepares,
+// seals, forks the command, reaps, and ends when the command or the client does;
+// with it the kernel ends everything else in the namespace. It returns the exit code.
+func EntryMain(st Stages, files, note string) int {
+	closeOnExec(3)
+	runtime.LockOSThread()
+	control, err := connFromFile(os.NewFile(fdControl, "control"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ambit:", err)
+		return 1
+	}
+	e := &entry{st: st, control: control, inside: Inside{Note: json.RawMessage(note)}}
+	n, err := strconv.Atoi(files)
+	if err != nil || n < 0 || n > maxFiles {
+		fmt.Fprintln(os.Stderr, "ambit: malformed arguments of an entry process")
+		return 2
+	}
+	for i := range n {
+		e.inside.Files = append(e.inside.Files, os.NewFile(uintptr(fdControl+1+i), "inside"))
+	}
+	if err := e.run(); err != nil {
+		control.Send(word{Word: "refused", Failure: failureOf(err)})
+	}
+	return 0
+}
+
+// entry is the state of an entry process.
+type entry struct {
+	st      Stages
+	control *Conn
+	inside  Inside
+	job     Job
+	pid     int // of the command
+	master  *os.File
+}
+
+// run does the entry's whole work. An error means that the command did not start.
+func (e *entry) run() error {
+	for _, o := range [][2]uintptr{{unix.PR_SET_DUMPABLE, 0}, {unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL)}} {
+		if err := unix.Prctl(int(o[0]), o[1], 0, 0, 0); err != nil {
+			return fault.Wrap(fault.Internal, "enter", fmt.Errorf("hide process: %w", err))
+		}
+	}
+	received, err := e.control.Recv(&e.job)
+	closeAll(received)
+	if err != nil {
+		return fault.Wrap(fault.Internal, "enter", err)
+	}
+	if err := e.st.Prepare(e.inside); err != nil {
+		return err
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return fault.Wrap(fault.Internal, "enter", err)
+	}
+	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
+	if e.job.TTY {
+		slave, err := e.openTerminal()
+		if err != nil {
+			return err
+		}
+		files = []*os.File{slave, slave, slave}
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return fault.Wrap(fault.Internal, "enter", fmt.Errorf("switch core dumps off: %w", err))
+	}
+	if err := enterDir(e.job.Dir); err != nil {
+		return err
+	}
+	if err := e.st.Seal(e.inside, e.job); err != nil {
+		return err
+	}
+	closeAll(e.inside.Files)
+	path, err := lookCommand(e.job.Argv, e.job.Env)
+	if err != nil {
+		return err
+	}
+	// Caught signals are default again in the command, whatever our own caller ignored.
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, forwarded...)
+	start := time.Now()
+	e.pid, err = forkCommand(path, e.job, files)
+	if err != nil {
+		return commandError(e.job.Argv[0], err)
+	}
+	// Readers of the command's streams wait for the last writer: that must not be us.
+	for fd := range 3 {
+		unix.Dup3(int(null.Fd()), fd, 0)
+	}
+	if e.job.TTY {
+		closeAll(files[:1])
+	}
+	e.control.Send(word{Word: "started"})
+	go e.listen()
+	go func() {
+		for s := range signals {
+			if s, ok := s.(syscall.Signal); ok {
+				e.forward(s)
+			}
+		}
+	}()
+	ws := e.await()
+	end := time.Since(start)
+	w := word{Word: "ended", Duration: end, Killed: countOthers()}
+	if ws.Signaled() {
+		w.Signal, w.Code = int(ws.Signal()), 128+int(ws.Signal())
+	} else {
+		w.Code = ws.ExitStatus()
+	}
+	syscall.Kill(-1, syscall.SIGKILL)
+	e.control.Send(w)
+	return nil
+}
+
+// enterDir makes dir the working folder the command inherits.
+func enterDir(dir string) error {
+	err := os.Chdir(dir)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return fault.New(fault.NotFound, "enter", "the folder %s does not exist inside", dir)
+	default:
+		return fault.Wrap(fault.Denied, "enter", err)
+	}
+}
+
+// forkCommand forks the command from the sealed thread.
+func forkCommand(path string, job Job, files []*os.File) (int, error) {
+	fds := make([]uintptr, len(files))
+	for i, f := range files {
+		fds[i] = f.Fd()
+	}
+	attr := &syscall.SysProcAttr{Setsid: true, Setctty: job.TTY}
+	pid, err := syscall.ForkExec(path, job.Argv, &syscall.ProcAttr{Env: job.Env, Files: fds, Sys: attr})
+	runtime.KeepAlive(files)
+	return pid, err
+}
+
+// await reaps until the command has ended.
+func (e *entry) await() syscall.WaitStatus {
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, 0, nil)
+		if err == nil && pid == e.pid {
+			return ws
+		}
+		if err != nil && !errors.Is(err, syscall.EINTR) {
+			return ws // no child is left; cannot be before the command was reaped
+		}
+	}
+}
+
+// listen does what the client says. When the client is gone the entry ends at
+// once, and everything in its namespace with it.
+func (e *entry) listen() {
+	for {
+		var w word
+		files, err := e.control.Recv(&w)
+		closeAll(files)
+		if err != nil {
+			os.Exit(0)
+		}
+		switch w.Word {
+		case "resize":
+			if e.master != nil {
+				unix.IoctlSetWinsize(int(e.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: w.Rows, Col: w.Cols})
+			}
+		case "signal":
+			e.forward(syscall.Signal(w.Signal))
+		}
+	}
+}
+
+// forward signals the terminal's foreground job, else the command's process group.
+func (e *entry) forward(s syscall.Signal) {
+	if e.master != nil {
+		if pgrp, err := unix.IoctlGetInt(int(e.master.Fd()), unix.TIOCGPGRP); err == nil && pgrp > 1 {
+			syscall.Kill(-pgrp, s)
+			return
+		}
+	}
+	syscall.Kill(-e.pid, s)
+}
+
+// countOthers counts the processes of the namespace that are neither this one nor dead.
+func countOthers() int {
+	ds, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0
+	}
+	n, self := 0, os.Getpid()
+	for _, d := range ds {
+		pid, err := strconv.Atoi(d.Name())
+		if err != nil || pid == self {
+			continue
+		}
+		if state, _, err := procStat(pid); err == nil && state != 'Z' && state != 'X' {
+			n++
+		}
+	}
+	return n
+}
+
+// lookCommand finds the command's program the way a shell would, in the PATH of
+// the command's own environment.
+func lookCommand(argv, env []string) (string, error) {
+	if len(argv) == 0 || argv[0] == "" {
+		return "", fault.New(fault.Invalid, "enter", "no command given")
+	}
+	name := argv[0]
+	if strings.ContainsRune(name, '/') {
+		return name, nil
+	}
+	path := "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			path = v
+		}
+	}
+	var denied error
+	for dir := range strings.SplitSeq(path, ":") {
+		if dir == "" {
+			dir = "."
+		}
+		p := dir + "/" + name
+		fi, err := os.Stat(p)
+		if err != nil || fi.IsDir() {
+			continue
+		}
+		if err := unix.Access(p, unix.X_OK); err != nil {
+			denied = err
+			continue
+		}
+		return p, nil
+	}
+	if denied != nil {
+		return "", commandError(name, denied)
+	}
+	return "", commandError(name, syscall.ENOENT)
+}
+
+// commandError says why a command did not start.
+func commandError(name string, err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOENT):
+		if _, serr := os.Stat(name); serr == nil {
+			return fault.New(fault.NotFound, "enter", "%s needs an interpreter or loader that does not exist inside", name)
+		}
+		return fault.New(fault.NotFound, "enter", "command not found inside: %s", name).
+			WithHint("only what PATH names, the tool chains ambit knows and the plan's resources are visible; --home ro shows more")
+	case errors.Is(err, syscall.EACCES):
+		return fault.New(fault.Denied, "enter", "command may not be executed: %s", name)
+	case errors.Is(err, syscall.ENOEXEC):
+		return fault.New(fault.Invalid, "enter", "command is no program and has no #! line: %s", name)
+	case errors.Is(err, syscall.E2BIG):
+		return fault.New(fault.Invalid, "enter", "arguments and environment are too long: %s", name)
+	}
+	return fault.Wrap(fault.Internal, "enter", fmt.Errorf("start %s: %w", name, err))
+}

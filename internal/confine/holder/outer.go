@@ -1,0 +1,439 @@
+//go:build linux
+
+package holder
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
+	"golang.org/x/sys/unix"
+)
+
+// defaultIdle is how long a holder stays without an entry.
+const defaultIdle = 10 * time.Minute
+
+// Descriptors the outer process is started with.
+const (
+	fdConfig = 3 // read end: a Config
+	fdReady  = 4 // write end: one reply once entries can come, or why not
+)
+
+// outer is the process in the host's namespaces: socket, lease, idle timer, and
+// the only parent of the inner process.
+type outer struct {
+	cfg    Config
+	inner  *os.Process
+	innerP Process
+	link   *Conn // to the inner process
+
+	mu      sync.Mutex
+	next    int
+	entries map[int]*live
+	stopped bool // no new entries
+
+	stop      chan struct{} // closed when the holder shall end
+	stopOnce  sync.Once
+	innerGone chan struct{} // closed when the inner process was reaped
+	touched   chan struct{} // an entry began or ended
+	handlers  sync.WaitGroup
+}
+
+// live is one entry.
+type live struct {
+	engine.Entry
+	begun chan event    // "spawned" or "failed", once
+	gone  chan struct{} // closed when the tree is gone
+	how   string        // status, set before gone is closed
+}
+
+// OuterMain is the outer process. It returns the exit code.
+func OuterMain(st Stages) int {
+	closeOnExec(3)
+	// The inner process dies with the thread that cloned it; this one stays.
+	runtime.LockOSThread()
+	ready := os.NewFile(fdReady, "ready")
+	err := runOuter(st, ready)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "holder:", err)
+		json.NewEncoder(ready).Encode(reply{Failure: failureOf(err)})
+		return 1
+	}
+	return 0
+}
+
+func runOuter(st Stages, ready *os.File) error {
+	cfgFile := os.NewFile(fdConfig, "config")
+	var cfg Config
+	err := json.NewDecoder(cfgFile).Decode(&cfg)
+	cfgFile.Close()
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	unix.Umask(0o077)
+	if err := os.Chdir("/"); err != nil {
+		return err
+	}
+	// Caught, not ignored: what is ignored stays so over exec, down to the command.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT)
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
+
+	// Held by this process and the inner one: as long as either lives nobody
+	// else mounts the same layers.
+	ctx, cancel := context.WithTimeoutCause(context.Background(), 5*time.Second,
+		fault.New(fault.Conflict, "start holder", "another holder of plan %s is ending or stuck", cfg.Plan))
+	alive, err := lockFile(ctx, cfg.Dir, aliveName)
+	cancel()
+	if err != nil {
+		return err
+	}
+	o := &outer{
+		cfg: cfg, entries: map[int]*live{},
+		stop: make(chan struct{}), innerGone: make(chan struct{}), touched: make(chan struct{}, 1),
+	}
+	if err := o.startInner(st, alive); err != nil {
+		return err
+	}
+	defer o.endInner()
+	l, err := listen(cfg.Dir)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	var ev event
+	if _, err := o.link.Recv(&ev); err != nil {
+		return fmt.Errorf("the inner process ended before it was ready: %w", err)
+	}
+	if ev.Event != "ready" {
+		return ev.Failure.Err()
+	}
+	for _, n := range ev.Notices {
+		fmt.Fprintln(os.Stderr, "holder: notice:", n)
+	}
+	self, err := Identify(os.Getpid())
+	if err != nil {
+		return err
+	}
+	if err := writeLease(cfg.Dir, Lease{
+		Plan: cfg.Plan, Outer: self, Inner: o.innerP, Spec: cfg.Spec, Since: time.Now(), Version: leaseVersion,
+	}); err != nil {
+		return err
+	}
+	defer os.Remove(filepath.Join(cfg.Dir, leaseName))
+	defer os.Remove(filepath.Join(cfg.Dir, socketName))
+	if err := json.NewEncoder(ready).Encode(reply{Spec: cfg.Spec, Version: leaseVersion}); err != nil {
+		return fmt.Errorf("report readiness: %w", err)
+	}
+	ready.Close()
+	o.serve(l, term)
+	return nil
+}
+
+// startInner clones the inner process and sends it its set-up.
+func (o *outer) startInner(st Stages, alive *os.File) error {
+	attr, err := st.Attr(o.cfg)
+	if err != nil {
+		return err
+	}
+	attr.Pdeathsig = syscall.SIGKILL
+	near, far, err := pair()
+	if err != nil {
+		return err
+	}
+	defer far.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	p, err := os.StartProcess(selfExe, []string{argv0, ArgInner, o.cfg.Plan}, &os.ProcAttr{
+		Dir: "/", Env: []string{"AMBIT_PLAN=" + o.cfg.Plan}, Sys: attr,
+		Files: []*os.File{null, os.Stderr, os.Stderr, far, alive},
+	})
+	if err != nil {
+		near.Close()
+		return fault.Wrap(fault.Unsupported, "start holder", fmt.Errorf("make namespaces: %w", err)).
+			WithHint("`ambit doctor` says what this machine lacks; `--confine landlock` does without namespaces")
+	}
+	o.inner, o.link = p, near
+	if o.innerP, err = Identify(p.Pid); err != nil {
+		return err
+	}
+	return o.link.Send(order{Op: "setup", Setup: o.cfg.Setup})
+}
+
+// endInner kills the inner process, and with it every entry, and reaps it: from
+// then on nothing of the plan runs and its mounts are gone.
+func (o *outer) endInner() {
+	o.inner.Kill()
+	o.inner.Wait()
+	o.link.Close()
+}
+
+// serve runs until the holder is told to end, is idle, or its inner process died.
+func (o *outer) serve(l *net.UnixListener, term <-chan os.Signal) {
+	idle := time.Duration(o.cfg.IdleNS)
+	if idle <= 0 {
+		idle = defaultIdle
+	}
+	linkDone := make(chan struct{})
+	go func() { defer close(linkDone); o.listenInner() }()
+	acceptDone := make(chan struct{})
+	go func() { defer close(acceptDone); o.accept(l) }()
+
+	timer := time.NewTimer(idle)
+	defer timer.Stop()
+loop:
+	for {
+		select {
+		case <-term:
+			break loop
+		case <-o.stop:
+			break loop
+		case <-linkDone:
+			fmt.Fprintln(os.Stderr, "holder: the inner process ended")
+			break loop
+		case <-timer.C:
+			if o.quiesce() {
+				break loop
+			}
+		case <-o.touched:
+			timer.Reset(idle)
+		}
+	}
+	o.mu.Lock()
+	o.stopped = true
+	o.mu.Unlock()
+	l.Close()
+	<-acceptDone
+	o.endInner()
+	<-linkDone
+	o.mu.Lock()
+	for id, e := range o.entries {
+		o.finish(id, e, "the holder ended")
+	}
+	o.mu.Unlock()
+	close(o.innerGone)
+	o.handlers.Wait()
+}
+
+// quiesce stops new entries if there are none; it reports whether it did.
+func (o *outer) quiesce() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.entries) > 0 {
+		return false
+	}
+	o.stopped = true
+	return true
+}
+
+// listenInner handles what the inner process reports, until its socket closes.
+func (o *outer) listenInner() {
+	for {
+		var ev event
+		files, err := o.link.Recv(&ev)
+		closeAll(files)
+		if err != nil {
+			return
+		}
+		o.mu.Lock()
+		e := o.entries[ev.ID]
+		switch {
+		case e == nil:
+		case ev.Event == "spawned":
+			e.PID = o.hostPID(ev.PID)
+			e.begun <- ev
+		case ev.Event == "failed":
+			e.begun <- ev
+			o.finish(ev.ID, e, "")
+		case ev.Event == "gone":
+			o.finish(ev.ID, e, ev.Status)
+		}
+		o.mu.Unlock()
+	}
+}
+
+// finish records that an entry's tree is gone. The caller holds mu.
+func (o *outer) finish(id int, e *live, how string) {
+	e.how = how
+	close(e.gone)
+	delete(o.entries, id)
+	select {
+	case o.touched <- struct{}{}:
+	default:
+	}
+}
+
+// accept serves connections until the listener closes.
+func (o *outer) accept(l *net.UnixListener) {
+	for {
+		u, err := l.AcceptUnix()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			fmt.Fprintln(os.Stderr, "holder: accept:", err)
+			time.Sleep(10 * time.Millisecond) // out of descriptors: give connections time to end
+			continue
+		}
+		o.handlers.Add(1)
+		go func() {
+			defer o.handlers.Done()
+			o.handle(newConn(u))
+		}()
+	}
+}
+
+// handle serves one connection: one request, and for a run its whole life.
+func (o *outer) handle(c *Conn) {
+	defer c.Close()
+	if uid, err := c.peerUID(); err != nil || uid != os.Geteuid() {
+		return
+	}
+	// The connection must not outlive the holder.
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-o.innerGone:
+			c.sock.CloseRead()
+		case <-done:
+		}
+	}()
+	var req request
+	files, err := c.Recv(&req)
+	if err != nil {
+		return
+	}
+	defer closeAll(files)
+	if req.Version != leaseVersion && req.Op != opClose {
+		c.Send(reply{Version: leaseVersion, Failure: failureOf(fault.New(fault.Stale, "enter holder",
+			"the holder speaks version %d, this ambit version %d", leaseVersion, req.Version))})
+		return
+	}
+	switch req.Op {
+	case opHello:
+		c.Send(reply{Spec: o.cfg.Spec, Version: leaseVersion, Entries: o.list()})
+	case opClose:
+		o.close(c, req.Force)
+	case opRun:
+		o.run(c, req, files)
+	default:
+		c.Send(reply{Failure: failureOf(fault.New(fault.Invalid, "enter holder", "unknown operation %q", req.Op))})
+	}
+}
+
+// list returns the live entries, oldest first.
+func (o *outer) list() []engine.Entry {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var es []engine.Entry
+	for _, e := range o.entries {
+		es = append(es, e.Entry)
+	}
+	slices.SortFunc(es, func(a, b engine.Entry) int { return a.Since.Compare(b.Since) })
+	return es
+}
+
+// close ends the holder, unless entries live and force is not set.
+func (o *outer) close(c *Conn, force bool) {
+	if !force && !o.quiesce() {
+		c.Send(reply{Entries: o.list(), Failure: failureOf(LiveEntries(o.list()))})
+		return
+	}
+	o.stopOnce.Do(func() { close(o.stop) })
+	<-o.innerGone
+	c.Send(reply{Gone: true})
+}
+
+// LiveEntries is the refusal to close or replace a holder that is in use.
+func LiveEntries(es []engine.Entry) error {
+	names := make([]string, len(es))
+	for i, e := range es {
+		names[i] = e.Name
+	}
+	return fault.New(fault.Conflict, "close holder", "%d commands still run in the plan", len(es)).
+		WithPaths(names...).WithHint("wait for them or end them first")
+}
+
+// run starts an entry and stays with it: when the client goes, the entry is killed.
+func (o *outer) run(c *Conn, req request, files []*os.File) {
+	refuse := func(err error) { c.Send(reply{Failure: failureOf(err)}) }
+	if len(files) != 1+len(req.Streams) {
+		refuse(fault.New(fault.Invalid, "enter holder", "%d descriptors for streams %q", len(files), req.Streams))
+		return
+	}
+	e := &live{Entry: engine.Entry{Name: req.Name, Since: time.Now()}, begun: make(chan event, 1), gone: make(chan struct{})}
+	o.mu.Lock()
+	if o.stopped {
+		o.mu.Unlock()
+		refuse(fault.New(fault.Unavailable, "enter holder", "the holder is ending"))
+		return
+	}
+	o.next++
+	id := o.next
+	o.entries[id] = e
+	o.mu.Unlock()
+	select {
+	case o.touched <- struct{}{}:
+	default:
+	}
+	if err := o.link.Send(order{Op: "spawn", ID: id, Streams: req.Streams}, files...); err != nil {
+		o.mu.Lock()
+		if o.entries[id] != nil {
+			o.finish(id, e, "")
+		}
+		o.mu.Unlock()
+		refuse(fault.Wrap(fault.Unavailable, "enter holder", err))
+		return
+	}
+	closeAll(files) // the entry has its own now; ours would keep its pipes open
+	select {
+	case ev := <-e.begun:
+		c.Send(reply{Failure: ev.Failure})
+		if ev.Failure != nil {
+			return
+		}
+	case <-e.gone:
+		refuse(fault.New(fault.Unavailable, "enter holder", "%s", e.how))
+		return
+	}
+	// Until the tree is gone, the client's word or its end kills it.
+	watch := make(chan struct{})
+	go func() {
+		defer close(watch)
+		var k request
+		files, err := c.Recv(&k)
+		closeAll(files)
+		if err == nil && k.Op != opKill {
+			fmt.Fprintf(os.Stderr, "holder: unexpected %q from a client\n", k.Op)
+		}
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && !errors.Is(err, syscall.ECONNRESET) {
+			fmt.Fprintln(os.Stderr, "holder: client:", err)
+		}
+		select {
+		case <-e.gone:
+		default:
+			o.link.Send(order{Op: "kill", ID: id})
+		}
+	}()
+	<-e.gone
+	c.Send(reply{Gone: true, Status: e.how})
+	c.sock.CloseRead()
+	<-watch
+}

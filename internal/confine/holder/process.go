@@ -1,0 +1,62 @@
+//go:build linux
+
+package holder
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// closeOnExec marks every descriptor from first on, also those that this
+// process inherited and Go knows nothing about: a descriptor of a directory that
+// reached a command would be a way round every mount.
+func closeOnExec(first uint) error {
+	return unix.CloseRange(first, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
+}
+
+// children returns the pids of a process's children.
+func children(pid int) []int {
+	base := "/proc/" + strconv.Itoa(pid) + "/task/"
+	tasks, err := os.ReadDir(base)
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, t := range tasks {
+		b, err := os.ReadFile(base + t.Name() + "/children")
+		if err != nil {
+			continue
+		}
+		for f := range strings.FieldsSeq(string(b)) {
+			if n, err := strconv.Atoi(f); err == nil {
+				pids = append(pids, n)
+			}
+		}
+	}
+	return pids
+}
+
+// hostPID finds the child of the inner process that numbers itself pid there.
+// It returns 0 when it is gone already.
+func (o *outer) hostPID(pid int) int {
+	for _, child := range children(o.inner.Pid) {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(child) + "/status")
+		if err != nil {
+			continue
+		}
+		_, rest, ok := strings.Cut(string(b), "\nNSpid:")
+		if !ok {
+			continue
+		}
+		line, _, _ := strings.Cut(rest, "\n")
+		// From the outermost namespace inwards: ours, the inner process's, its own.
+		if f := strings.Fields(line); slices.Contains(f[min(1, len(f)):min(2, len(f))], strconv.Itoa(pid)) {
+			return child
+		}
+	}
+	return 0
+}

@@ -1,0 +1,22 @@
+//go:build linux
+
+package holder
+
+// Reexec does the work of the holder's process that argv names, if it names one.
+func Reexec(argv []string, st Stages) (handled bool, exitCode int) {
+	if len(argv) < 2 {
+		return false, 0
+	}
+	switch argv[1] {
+	case ArgOuter:
+		return true, OuterMain(st)
+	case ArgInner:
+		return true, InnerMain(st)
+	case ArgEntry:
+		if len(argv) != 4 {
+			return true, 2
+		}
+		return true, EntryMain(st, argv[2], argv[3])
+	}
+	return false, 0
+}

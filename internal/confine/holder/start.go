@@ -1,0 +1,280 @@
+//go:build linux
+
+package holder
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
+)
+
+// Dir returns the holder's folder of a plan.
+func Dir(planDir string) string { return filepath.Join(planDir, "holder") }
+
+// Client is an attachment to a plan's live holder.
+type Client struct {
+	dir   string
+	plan  string
+	lease Lease
+}
+
+// Start attaches to the plan's live holder if it holds exactly cfg.Spec. One
+// that holds another spec is replaced when nothing runs in it, else the error is
+// a conflict that names the entries. With none alive, setup is asked for the
+// new holder's set-up and one is started. Safe to call from several processes.
+func Start(ctx context.Context, cfg Config, setup func() (json.RawMessage, error)) (*Client, error) {
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fault.Wrap(fault.Unavailable, "open holder", err)
+	}
+	lock, err := lockFile(ctx, cfg.Dir, openName)
+	if err != nil {
+		return nil, fault.Wrap("", "open holder", err)
+	}
+	defer lock.Close()
+	c, hello, err := attach(ctx, cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		switch {
+		case hello.Version == leaseVersion && hello.Spec == cfg.Spec:
+			c.plan = cfg.Plan
+			return c, nil
+		case len(hello.Entries) > 0:
+			return nil, fault.As(LiveEntries(hello.Entries)).
+				WithHint("they run under another specification; wait for them or end them first")
+		}
+		if err := closeLive(ctx, cfg.Dir, false); err != nil {
+			return nil, err
+		}
+	}
+	cfg.Setup, err = setup()
+	if err != nil {
+		return nil, err
+	}
+	if err := launch(ctx, cfg); err != nil {
+		return nil, err
+	}
+	c, _, err = attach(ctx, cfg.Dir)
+	if err == nil && c == nil {
+		err = fault.New(fault.Unavailable, "open holder", "the holder ended right after its start").
+			WithHint("see %s", filepath.Join(cfg.Dir, logName))
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.plan = cfg.Plan
+	return c, nil
+}
+
+// attach connects to the live holder in dir; nil when none lives. What a dead
+// one left running is ended first.
+func attach(ctx context.Context, dir string) (*Client, *reply, error) {
+	l, err := readLease(dir)
+	if err != nil {
+		return nil, nil, fault.Wrap(fault.Unavailable, "open holder", err)
+	}
+	if l == nil {
+		return nil, nil, nil
+	}
+	if !l.Outer.Alive() {
+		return nil, nil, bury(ctx, *l)
+	}
+	r, err := ask(dir, request{Op: opHello, Version: leaseVersion})
+	if err != nil {
+		// It is ending this moment, or hangs. Only the first resolves itself.
+		wait, cancel := context.WithTimeoutCause(ctx, 3*time.Second, err)
+		defer cancel()
+		if werr := l.Outer.wait(wait); werr != nil {
+			return nil, nil, fault.Wrap(fault.Unavailable, "open holder", fmt.Errorf("holder %d does not answer: %w", l.Outer.PID, err)).
+				WithHint("`kill %d` ends it and everything that runs in it", l.Outer.PID)
+		}
+		return nil, nil, bury(ctx, *l)
+	}
+	return &Client{dir: dir, lease: *l}, r, nil
+}
+
+// bury waits until nothing of a holder whose outer process died is left. The
+// kernel kills the inner process with the outer one; the signal here is for a
+// kernel that lost it.
+func bury(ctx context.Context, l Lease) error {
+	if err := l.Inner.kill(); err != nil {
+		return fault.Wrap(fault.Unavailable, "open holder", err)
+	}
+	if err := l.Inner.wait(ctx); err != nil {
+		return fault.Wrap("", "wait for the last holder's end", err)
+	}
+	return nil
+}
+
+// ask sends one request on a new connection and returns the answer.
+func ask(dir string, req request) (*reply, error) {
+	c, err := dial(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if err := c.Send(req); err != nil {
+		return nil, err
+	}
+	var r reply
+	files, err := c.Recv(&r)
+	closeAll(files)
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// launch starts the outer process and waits until it is ready.
+func launch(ctx context.Context, cfg Config) error {
+	fail := func(err error) error { return fault.Wrap(fault.Unavailable, "start holder", err) }
+	log, err := os.OpenFile(filepath.Join(cfg.Dir, logName), os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return fail(err)
+	}
+	defer log.Close()
+	from, _ := log.Seek(0, io.SeekEnd)
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return fail(err)
+	}
+	defer null.Close()
+	cfgR, cfgW, err := os.Pipe()
+	if err != nil {
+		return fail(err)
+	}
+	defer cfgW.Close()
+	readyR, readyW, err := os.Pipe()
+	if err != nil {
+		cfgR.Close()
+		return fail(err)
+	}
+	defer readyR.Close()
+	p, err := os.StartProcess(selfExe, []string{argv0, ArgOuter, cfg.Plan}, &os.ProcAttr{
+		Dir: "/", Env: []string{"AMBIT_PLAN=" + cfg.Plan},
+		Files: []*os.File{null, log, log, cfgR, readyW},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	cfgR.Close()
+	readyW.Close()
+	if err != nil {
+		return fail(err)
+	}
+	remember(p)
+	if err := json.NewEncoder(cfgW).Encode(cfg); err != nil && !errors.Is(err, syscall.EPIPE) {
+		return fail(err)
+	}
+	cfgW.Close()
+	stop := context.AfterFunc(ctx, func() { readyR.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	var r reply
+	if err := json.NewDecoder(readyR).Decode(&r); err != nil {
+		if ctx.Err() != nil {
+			p.Kill()
+			return fault.Wrap("", "start holder", context.Cause(ctx))
+		}
+		return fault.New(fault.Unavailable, "start holder", "the holder did not start: %s", logTail(cfg.Dir, from))
+	}
+	return r.Failure.Err()
+}
+
+// logTail returns what the log has gained since from, bounded.
+func logTail(dir string, from int64) string {
+	f, err := os.Open(filepath.Join(dir, logName))
+	if err != nil {
+		return "no log: " + err.Error()
+	}
+	defer f.Close()
+	b, _ := io.ReadAll(io.NewSectionReader(f, from, 2000))
+	if s := strings.TrimSpace(string(b)); s != "" {
+		return s
+	}
+	return "it left no word in its log"
+}
+
+// Close ends the plan's holder if one lives and returns when its whole process
+// tree is gone. With live entries it is a conflict, unless force is set.
+func Close(ctx context.Context, planDir string, force bool) error {
+	dir := Dir(planDir)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	lock, err := lockFile(ctx, dir, openName)
+	if err != nil {
+		return fault.Wrap("", "close holder", err)
+	}
+	defer lock.Close()
+	return closeLive(ctx, dir, force)
+}
+
+// closeLive is Close under the lock.
+func closeLive(ctx context.Context, dir string, force bool) error {
+	l, err := readLease(dir)
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, "close holder", err)
+	}
+	if l == nil {
+		return nil
+	}
+	if l.Outer.Alive() {
+		r, err := ask(dir, request{Op: opClose, Version: leaseVersion, Force: force})
+		switch {
+		case err == nil && r.Failure != nil:
+			return r.Failure.Err()
+		case err != nil && l.Outer.Alive() && !force:
+			return fault.Wrap(fault.Unavailable, "close holder", err)
+		case err != nil:
+			if err := l.Outer.kill(); err != nil {
+				return fault.Wrap(fault.Unavailable, "close holder", err)
+			}
+		}
+		if err := l.Outer.wait(ctx); err != nil {
+			return fault.Wrap("", "close holder", err)
+		}
+	}
+	reapStarted()
+	return bury(ctx, *l)
+}
+
+// Live lists the entries of the plan's holder; none when none lives.
+func Live(ctx context.Context, planDir string) ([]engine.Entry, error) {
+	l, err := readLease(Dir(planDir))
+	if err != nil {
+		return nil, fault.Wrap(fault.Unavailable, "list entries", err)
+	}
+	if l == nil || !l.Outer.Alive() {
+		return nil, nil
+	}
+	r, err := ask(Dir(planDir), request{Op: opHello, Version: leaseVersion})
+	if err != nil {
+		if !l.Outer.Alive() {
+			return nil, nil
+		}
+		return nil, fault.Wrap(fault.Unavailable, "list entries", err)
+	}
+	if err := r.Failure.Err(); err != nil {
+		return nil, err
+	}
+	return r.Entries, nil
+}
+
+// Inner returns the identity of the holder's inner process.
+func (c *Client) Inner() Process { return c.lease.Inner }
+
+// Outer returns the identity of the holder's outer process.
+func (c *Client) Outer() Process { return c.lease.Outer }
+
+// Dir returns the holder's folder.
+func (c *Client) Dir() string { return c.dir }

@@ -1,0 +1,108 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/confine/holder"
+	"github.com/ambit-run/ambit/internal/confine/view"
+)
+
+// Confiner is the native rung. The zero value is not usable; see New.
+type Confiner struct {
+	host view.Host
+	weak []string // see sabotage.go
+}
+
+var _ engine.Confiner = (*Confiner)(nil)
+
+// New returns the native rung over the given machine.
+func New(host view.Host) *Confiner { return &Confiner{host: host} }
+
+// Rung is engine.RungNative.
+func (*Confiner) Rung() engine.Rung { return engine.RungNative }
+
+// Open starts the plan's holder or attaches to it; see engine.Confiner.
+func (c *Confiner) Open(ctx context.Context, spec engine.CageSpec) (engine.Cage, error) {
+	dir := holder.Dir(spec.PlanDir)
+	hash, err := specHash(spec)
+	if err != nil {
+		return nil, err
+	}
+	cfg := holder.Config{
+		Plan: spec.Plan, Dir: dir, Spec: hash, IdleNS: int64(spec.Idle), HostNet: spec.Network == engine.NetworkHost,
+	}
+	client, err := holder.Start(ctx, cfg, func() (json.RawMessage, error) { return c.setup(spec, dir) })
+	if err != nil {
+		return nil, err
+	}
+	return &cage{confiner: c, client: client, spec: spec}, nil
+}
+
+// setup makes the folders the layout needs and computes it.
+func (c *Confiner) setup(spec engine.CageSpec, dir string) (json.RawMessage, error) {
+	scratch := filepath.Join(dir, "root")
+	for _, d := range []string{scratch, filepath.Join(spec.PlanDir, "home")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, fault.Wrap(fault.Unavailable, "open holder", err)
+		}
+	}
+	layout, err := view.Compute(spec, scratch, c.host)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(setup{Layout: layout, Sabotage: c.weak})
+}
+
+// specHash names a spec: attaching compares nothing else.
+func specHash(spec engine.CageSpec) (string, error) {
+	b, err := json.Marshal(spec)
+	if err != nil {
+		return "", fault.Wrap(fault.Internal, "open holder", err)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Close ends the plan's holder; see engine.Confiner.
+func (c *Confiner) Close(ctx context.Context, spec engine.CageSpec, force bool) error {
+	return holder.Close(ctx, spec.PlanDir, force)
+}
+
+// Live lists the entries of the plan's holder; see engine.Confiner.
+func (c *Confiner) Live(ctx context.Context, planDir string) ([]engine.Entry, error) {
+	return holder.Live(ctx, planDir)
+}
+
+// cage is an attachment to a holder.
+type cage struct {
+	confiner *Confiner
+	client   *holder.Client
+	spec     engine.CageSpec
+}
+
+// Run runs a command inside; see engine.Cage.
+func (c *cage) Run(ctx context.Context, cmd engine.Command) (engine.Exit, error) {
+	return c.client.Enter(ctx, cmd, nil)
+}
+
+// Release lets go of the holder; nothing is held but its address.
+func (c *cage) Release() error { return nil }
+
+// Probe is not done yet.
+func (c *Confiner) Probe(ctx context.Context) (engine.Probe, error) {
+	return engine.Probe{}, fault.New(fault.Unsupported, "probe", "not built yet")
+}
+
+// Prove is not done yet.
+func (c *cage) Prove(ctx context.Context) (engine.Proof, error) {
+	return engine.Proof{}, fault.New(fault.Unsupported, "prove", "not built yet")
+}

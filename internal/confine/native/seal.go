@@ -1,0 +1,182 @@
+//go:build linux
+
+package native
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"syscall"
+
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/confine/holder"
+	"github.com/ambit-run/ambit/internal/confine/syscallfilter"
+	"github.com/landlock-lsm/go-landlock/landlock"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// entryAttr clones an entry process into pid and mount namespaces of its own:
+// it sees and signals only what it started, and its death ends all of it.
+func entryAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS}
+}
+
+// procReadOnly and procMasked are the parts of proc that a process of uid 0
+// without any capability could still use against the host, since the kernel
+// compares the uid there.
+var (
+	procReadOnly = []string{"sys", "irq", "bus", "fs", "sysrq-trigger"}
+	procMasked   = []string{"kcore", "keys", "key-users", "timer_list", "sched_debug", "latency_stats", "acpi", "asound", "scsi"}
+)
+
+// prepare gives the entry a proc of its own pid namespace.
+func prepare(in holder.Inside) error {
+	n, err := readNote(in)
+	if err != nil {
+		return err
+	}
+	if err := prepareProc(n); err != nil {
+		return fault.Wrap(fault.Unsupported, "enter", err)
+	}
+	return nil
+}
+
+func readNote(in holder.Inside) (note, error) {
+	var n note
+	if err := json.Unmarshal(in.Note, &n); err != nil {
+		return n, fault.Wrap(fault.Internal, "enter", fmt.Errorf("read note: %w", err))
+	}
+	return n, nil
+}
+
+func prepareProc(n note) error {
+	if n.weakened(weakProc) {
+		return nil
+	}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount proc: %w", err)
+	}
+	for _, p := range procReadOnly {
+		if err := guardProc("/proc/"+p, "/proc/"+p); err != nil {
+			return err
+		}
+	}
+	for _, p := range procMasked {
+		at, err := os.Lstat("/proc/" + p)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if at.IsDir() {
+			err = unix.Mount("tmpfs", "/proc/"+p, "tmpfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0555,size=4k")
+		} else {
+			err = guardProc("/dev/null", "/proc/"+p)
+		}
+		if err != nil {
+			return fmt.Errorf("mask /proc/%s: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// guardProc binds source read-only over target, if both exist.
+func guardProc(source, target string) error {
+	src, err := openHost(source)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(src)
+	at, err := openHost(target)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	tree, err := cloneTree(src)
+	if err != nil {
+		return fmt.Errorf("guard %s: %w", target, err)
+	}
+	defer unix.Close(tree)
+	attrs := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC}
+	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, attrs); err != nil {
+		return fmt.Errorf("guard %s: %w", target, err)
+	}
+	if err := attach(tree, at); err != nil {
+		return fmt.Errorf("guard %s: %w", target, err)
+	}
+	return nil
+}
+
+// seal confines the calling thread: no capabilities, no new privileges, Landlock,
+// seccomp. In this order, since each forbids what the one before needs.
+func seal(in holder.Inside, _ holder.Job) error {
+	n, err := readNote(in)
+	if err != nil {
+		return err
+	}
+	if err := sealThread(in, n); err != nil {
+		return fault.Wrap(fault.Unsupported, "enter", err)
+	}
+	return nil
+}
+
+func sealThread(in holder.Inside, n note) error {
+	if !n.weakened(weakCaps) {
+		if err := DropCapabilities(); err != nil {
+			return err
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("set no_new_privs: %w", err)
+	}
+	if len(in.Files) > 0 {
+		if err := ll.LandlockRestrictSelf(int(in.Files[0].Fd()), n.Flags); err != nil {
+			return fmt.Errorf("enforce Landlock rules: %w", err)
+		}
+	}
+	if n.weakened(weakSeccomp) {
+		return nil
+	}
+	return syscallfilter.Install(syscallfilter.Namespaced())
+}
+
+// landlockRules makes the rules once, for all entries: they bind to the objects
+// as they are now, before any command could exchange a folder for a link. A
+// kernel without Landlock gives none; one that has it and refuses is an error.
+func landlockRules(writable []string, sabotage []string) (*os.File, uint32, error) {
+	if slices.Contains(sabotage, weakLandlock) {
+		return nil, 0, nil
+	}
+	abi, err := ll.LandlockGetABIVersion()
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("ask for Landlock: %w", err)
+	}
+	if abi < 2 {
+		// ABI 1 refuses every rename between folders, which breaks tools (C61).
+		return nil, 0, nil
+	}
+	rules := []landlock.Rule{landlock.RODirs("/"), landlock.RWDirs(append(writable, "/dev")...).WithRefer().WithIoctlDev()}
+	cfg := landlock.V6
+	fd, flags, err := cfg.BestEffort().NewRulesetFD(rules...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("make Landlock rules: %w", err)
+	}
+	if fd < 0 {
+		return nil, 0, errors.New("make Landlock rules: the kernel offers Landlock but no rule came out")
+	}
+	return os.NewFile(uintptr(fd), "landlock"), flags, nil
+}
