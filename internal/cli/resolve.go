@@ -58,9 +58,12 @@ func hasStep(p *engine.Plan, ref string) bool {
 	return false
 }
 
-// newest finds the newest plan that covers the current directory and has one of
-// the states, for commands whose default is not a live plan.
-func (d *deps) newest(ctx context.Context, what string, states ...engine.PlanStatus) (target, error) {
+// findIn is find, but "" means the newest plan that covers the current directory
+// and fits: for commands whose default is not a plan that waits.
+func (d *deps) findIn(ctx context.Context, ref, what string, q engine.PlanQuery, fits func(*engine.Plan) bool) (target, error) {
+	if ref != "" {
+		return d.find(ctx, ref)
+	}
 	dir, _, err := d.place()
 	if err != nil {
 		return target{}, err
@@ -69,23 +72,18 @@ func (d *deps) newest(ctx context.Context, what string, states ...engine.PlanSta
 	if err != nil {
 		return target{}, err
 	}
-	plans, err := svc.Plans(ctx, engine.PlanQuery{Covers: dir, Status: states, Limit: 1})
+	q.Covers = dir
+	plans, err := svc.Plans(ctx, q)
 	if err != nil {
 		return target{}, err
 	}
-	if len(plans) == 0 {
-		return target{}, fault.New(fault.NotFound, "find plan", "no %s plan covers %s", what, dir).
-			WithHint("ambit ps --all lists every plan; name one")
+	for _, p := range plans {
+		if fits(p) {
+			return target{svc: svc, plan: p, dir: dir}, nil
+		}
 	}
-	return target{svc: svc, plan: plans[0], dir: dir}, nil
-}
-
-// findIn resolves ref, or for "" the newest plan in one of the states.
-func (d *deps) findIn(ctx context.Context, ref, what string, states ...engine.PlanStatus) (target, error) {
-	if ref == "" {
-		return d.newest(ctx, what, states...)
-	}
-	return d.find(ctx, ref)
+	return target{}, fault.New(fault.NotFound, "find plan", "no %s plan covers %s", what, dir).
+		WithHint("`ambit ps --all` lists every plan; name one")
 }
 
 // first is the first argument, or "".

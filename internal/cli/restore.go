@@ -24,7 +24,7 @@ Without PLAN: the one of this directory that was discarded last.`,
 }
 
 func runRestore(ctx context.Context, d *deps, ref string) error {
-	t, err := d.findIn(ctx, ref, "discarded", engine.PlanDiscarded)
+	t, err := d.findIn(ctx, ref, "discarded", engine.PlanQuery{Status: []engine.PlanStatus{engine.PlanDiscarded}}, func(*engine.Plan) bool { return true })
 	if err != nil {
 		return err
 	}

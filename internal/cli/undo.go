@@ -35,7 +35,7 @@ Without PLAN: the one of this directory that was applied last.`,
 }
 
 func runUndo(ctx context.Context, d *deps, o *undoOptions) error {
-	t, err := d.findIn(ctx, o.ref, "applied", engine.PlanApplied, engine.PlanReview, engine.PlanUndoing)
+	t, err := d.findIn(ctx, o.ref, "applied", engine.PlanQuery{}, reversible)
 	if err != nil {
 		return err
 	}
@@ -65,4 +65,12 @@ func runUndo(ctx context.Context, d *deps, o *undoOptions) error {
 	fmt.Fprintf(d.stderr, "undone: %s is as it was before %s was applied\n", resourcePaths(p), p.ID)
 	d.commands([][2]string{{"ambit apply " + p.ID, "apply it again"}, {"ambit discard " + p.ID, "throw it away"}})
 	return nil
+}
+
+// reversible reports whether something of the plan is applied: all of it, or a
+// selection, with the rest still in review.
+func reversible(p *engine.Plan) bool {
+	n := len(p.Applies)
+	return p.Status == engine.PlanApplied || p.Status == engine.PlanUndoing ||
+		p.Status == engine.PlanReview && n > 0 && p.Applies[n-1].Status == "committed"
 }
