@@ -36,10 +36,11 @@ var inertKeys = map[string]*regexp.Regexp{
 	"core.checkstat":         regexp.MustCompile(`^(?i:default|minimal)$`),
 	"core.autocrlf":          regexp.MustCompile(`^(?i:true|false|yes|no|on|off|0|1|input)$`),
 	"core.eol":               regexp.MustCompile(`^(?i:lf|crlf|native)$`),
+	"core.sharedrepository":  regexp.MustCompile(`^(?i:umask|group|all|world|everybody|true|false|[012]|0[0-7]{3})$`),
 }
 
 // configPattern selects everything that readConfig understands.
-const configPattern = `^(core\.(filemode|symlinks|ignorecase|precomposeunicode|trustctime|checkstat|autocrlf|eol|bare|excludesfile)|extensions\.objectformat|user\.(name|email))$`
+const configPattern = `^(core\.(filemode|symlinks|ignorecase|precomposeunicode|trustctime|checkstat|autocrlf|eol|sharedrepository|bare|excludesfile)|extensions\.objectformat|user\.(name|email))$`
 
 // config reads the repository's settings together with the person's own. Asking
 // git for configuration starts nothing, whatever the configuration says.

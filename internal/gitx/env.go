@@ -113,10 +113,15 @@ func quoteAlternate(path string) string {
 	if !strings.ContainsAny(path, ":\"\\\n") && !strings.HasPrefix(path, "#") {
 		return path
 	}
+	return quoteC(path)
+}
+
+// quoteC quotes as git's C-style quoting does.
+func quoteC(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	for i := range len(path) {
-		switch c := path[i]; {
+	for i := range len(s) {
+		switch c := s[i]; {
 		case c == '"' || c == '\\':
 			b.WriteByte('\\')
 			b.WriteByte(c)

@@ -210,5 +210,6 @@ func (r *Repo) withRetry(ctx context.Context, run func() (Result, error)) (Resul
 }
 
 func heldLock(stderr string) bool {
-	return strings.Contains(stderr, ".lock': File exists") || strings.Contains(stderr, "could not lock config file")
+	return strings.Contains(stderr, ".lock': File exists") || strings.Contains(stderr, "could not lock config file") ||
+		(strings.Contains(stderr, "failed to read ") && strings.Contains(stderr, "/commondir"))
 }

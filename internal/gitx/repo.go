@@ -95,6 +95,9 @@ func (r *Repo) Plain(ctx context.Context) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := linkSplit(r.loc.GitDir, dir); err != nil {
+		return nil, fault.Wrap(fileCode(err), "prepare git", err)
+	}
 	p := *r
 	p.plain = true
 	p.gitDir = dir

@@ -61,7 +61,7 @@ var plainCommands = map[string]bool{
 	"cat-file": true, "check-attr": true, "check-ignore": true, "checkout-index": true,
 	"commit-tree": true, "diff-files": true, "diff-index": true, "diff-tree": true,
 	"fsck": true, "hash-object": true, "index-pack": true, "ls-files": true, "ls-tree": true,
-	"merge-base": true, "merge-tree": true, "mktree": true, "pack-objects": true,
+	"merge-base": true, "merge-tree": true, "pack-objects": true,
 	"read-tree": true, "rev-list": true, "rev-parse": true, "unpack-objects": true, "update-index": true,
 	"write-tree": true,
 }
