@@ -119,11 +119,15 @@ func (c *creation) run(ctx context.Context) error {
 	return st.save(c.dir)
 }
 
-// bottom decides what the sandbox stands on.
-func (c *creation) bottom(_ context.Context, _ *fsop.Dir) error {
+// bottom decides what the sandbox stands on, and prepares it.
+func (c *creation) bottom(ctx context.Context, lower *fsop.Dir) error {
 	st := c.sb.st
-	if st.Resource.Git != nil {
-		return fault.New(fault.Unsupported, "", "git not yet")
+	switch {
+	case st.Lower == engine.LowerFrozen && st.Resource.Git == nil:
+		return fault.New(fault.Unsupported, "", "only a git checkout has commits to stand on").
+			WithHint("use the live lower for a plain directory")
+	case st.Lower == engine.LowerFrozen:
+		return c.frozen(ctx, lower)
 	}
 	if err := c.dir.Mkdir(pinDir, 0o700); err != nil {
 		return err
@@ -132,7 +136,10 @@ func (c *creation) bottom(_ context.Context, _ *fsop.Dir) error {
 		{Kind: layerPin, Path: c.req.Dir + "/" + pinDir},
 		{Kind: layerLive, Path: st.Resource.Path},
 	}
-	return nil
+	if st.Resource.Git == nil {
+		return nil
+	}
+	return c.liveGit(ctx, lower)
 }
 
 func unconfined() error {

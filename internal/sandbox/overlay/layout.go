@@ -70,6 +70,12 @@ func (s *Sandbox) gitView(name string) (*view, error) {
 // overlay shows the attributes of its topmost layer's root. It becomes part of
 // the sandbox only when the state names it; a leftover of a crash is replaced.
 func (s *Sandbox) newLayer(dir *fsop.Dir, name string, below []string) error {
+	return s.makeLayer(dir, name, below, true)
+}
+
+// makeLayer is newLayer, without work folders for a layer that is never written
+// through a mount.
+func (s *Sandbox) makeLayer(dir *fsop.Dir, name string, below []string, writable bool) error {
 	temp := layersDir + "/." + name
 	for _, leftover := range []string{temp, layersDir + "/" + name} {
 		if err := dir.RemoveAll(leftover); err != nil {
@@ -80,7 +86,7 @@ func (s *Sandbox) newLayer(dir *fsop.Dir, name string, below []string) error {
 		return err
 	}
 	make := func(v *volume, upper, work string) error {
-		if err := s.rootLike(dir, temp+"/"+upper, s.rootRef(below, v, upper)); err != nil {
+		if err := s.rootLike(dir, temp+"/"+upper, s.rootRef(below, v, upper)); err != nil || !writable {
 			return err
 		}
 		return dir.Mkdir(temp+"/"+work, 0o700)

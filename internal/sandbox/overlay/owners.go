@@ -3,12 +3,13 @@ package overlay
 import (
 	"context"
 	"fmt"
+	"io/fs"
 
 	"github.com/ambit-run/ambit/internal/fsop"
 )
 
 // ownerEntries bounds the look at owners; a few milliseconds.
-const ownerEntries = 4_000
+const ownerEntries = 3_000
 
 // foreign is an entry that belongs to somebody else.
 type foreign struct {
@@ -46,7 +47,7 @@ func firstForeign(ctx context.Context, d *fsop.Dir, uid, gid uint32) (found *for
 			}
 			return nil, false, err
 		}
-		found, n, queue, err = foreignIn(at, dir, uid, gid, n, queue)
+		found, n, queue, err = foreignIn(ctx, at, dir, uid, gid, n, queue)
 		_ = at.Close()
 		if err != nil || found != nil {
 			return found, false, err
@@ -58,31 +59,27 @@ func firstForeign(ctx context.Context, d *fsop.Dir, uid, gid uint32) (found *for
 	return nil, true, nil
 }
 
-func foreignIn(at *fsop.Dir, dir string, uid, gid uint32, n int, queue []string) (*foreign, int, []string, error) {
-	entries, err := at.ReadDir(".")
-	if err != nil {
+func foreignIn(ctx context.Context, at *fsop.Dir, dir string, uid, gid uint32, n int, queue []string) (*foreign, int, []string, error) {
+	var found *foreign
+	opts := fsop.WalkOptions{
+		MaxDepth: 1,
 		// A directory of ours that we may not list hides its owners; commands
 		// inside cannot get at them either.
-		return nil, n, queue, nil //nolint:nilerr // see above
+		OnError: func(string, error) error { return nil },
 	}
-	for _, e := range entries {
-		if n++; n > ownerEntries {
-			break
-		}
-		info, err := at.Stat(e.Name)
-		if err != nil {
-			if absent(err) == nil {
-				continue
-			}
-			return nil, n, queue, err
-		}
-		path := fsop.Join(dir, e.Name)
-		if info.UID != uid || info.GID != gid {
-			return &foreign{path, info.UID, info.GID}, n, queue, nil
-		}
-		if info.Kind == fsop.KindDir {
+	err := at.Walk(ctx, ".", opts, func(name string, info fsop.Info) error {
+		path := fsop.Join(dir, name)
+		n++
+		switch {
+		case info.UID != uid || info.GID != gid:
+			found = &foreign{path, info.UID, info.GID}
+			return fs.SkipAll
+		case n >= ownerEntries:
+			return fs.SkipAll
+		case info.Kind == fsop.KindDir:
 			queue = append(queue, path)
 		}
-	}
-	return nil, n, queue, nil
+		return nil
+	})
+	return found, n, queue, err
 }

@@ -180,12 +180,6 @@ func (p *prober) owners(ctx context.Context, lower *fsop.Dir) error {
 	return nil
 }
 
-// foreign finds the first entry of another owner or group in a resource.
-func (s *Strategy) foreign(ctx context.Context, lower *fsop.Dir, r engine.Resource) (*foreign, error) {
-	found, _, err := firstForeign(ctx, lower, s.uid, s.gid)
-	return found, err
-}
-
 // really mounts an overlay in a child process, unless that is known to work.
 func (p *prober) really(ctx context.Context, dir, lower *fsop.Dir, fsTypes string) (err error) {
 	key, err := p.cacheKey(dir, lower, fsTypes)

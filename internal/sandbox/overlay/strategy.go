@@ -115,6 +115,7 @@ type Sandbox struct {
 	dirPath  string
 	basesDir string
 	rec      engine.SandboxRecord
+	tracked  map[string]bool // paths of the index at creation; read when first asked for
 }
 
 var _ engine.Sandbox = (*Sandbox)(nil)
