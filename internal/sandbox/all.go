@@ -1,0 +1,19 @@
+package sandbox
+
+import (
+	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/internal/gitx"
+	"github.com/ambit-run/ambit/internal/sandbox/overlay"
+)
+
+// Deps are what strategies work with.
+type Deps struct {
+	Git *gitx.Git // nil where there is none: then checkouts cannot be isolated
+}
+
+// All returns every strategy, in the order in which auto tries them.
+func All(d Deps) []engine.Strategy {
+	return []engine.Strategy{
+		overlay.New(overlay.Options{Git: d.Git}),
+	}
+}
