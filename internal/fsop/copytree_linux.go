@@ -57,7 +57,7 @@ func CopyTree(ctx context.Context, src *Dir, srel string, dst *Dir, drel string,
 	}
 	err = t.run(ctx)
 	t.sortLists()
-	return t.stats, err
+	return t.stats, fail("copy tree", dst.abs(drel), err)
 }
 
 // openUp makes an existing destination directory accessible; its final mode
