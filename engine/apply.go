@@ -180,7 +180,7 @@ func (e *Engine) parts(ctx context.Context, c *cell, rv *Review, req ApplyReques
 		pt := part{rec: rec, target: t, req: TargetRequest{
 			Plan: p.ID, Resource: rec.Resource, Set: rs.Set, Src: rs.Source,
 			AllowSetuid: allows(req.Allow, changeset.FlagSetuid), Merge: rec.Resource.Git != nil,
-			Branch: req.Branch, Message: req.Message, Squash: req.Squash, Author: e.deps.Author(ctx), Now: e.deps.Now(),
+			Branch: req.Branch, Message: req.Message, Squash: req.Squash, Author: e.deps.Author(ctx, rec.Resource), Now: e.deps.Now(),
 		}}
 		if pt.req.Message == "" {
 			pt.req.Message = p.Title

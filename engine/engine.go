@@ -44,8 +44,8 @@ type Deps struct {
 	Alive func(Lease) bool
 	Now   func() time.Time
 	Rand  io.Reader
-	// Author returns the person's git identity as "Name <email>"; "" if unknown.
-	Author func(ctx context.Context) string
+	// Author returns the person's git identity for a checkout as "Name <email>"; "" if unknown.
+	Author func(ctx context.Context, r Resource) string
 	// Programs returns the versions of the programs doctor reports.
 	Programs func(ctx context.Context) map[string]string
 	// Facts returns what doctor reports about the machine.
@@ -76,7 +76,7 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 		cfg.TrashAge = 30 * 24 * time.Hour
 	}
 	if deps.Author == nil {
-		deps.Author = func(context.Context) string { return "" }
+		deps.Author = func(context.Context, Resource) string { return "" }
 	}
 	return &Engine{cfg: cfg, deps: deps}, nil
 }

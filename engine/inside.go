@@ -102,7 +102,7 @@ git symbolic-ref -q HEAD || echo detached
 // It returns the tip, or "" with a reason when the step left no repository that
 // can be committed to; the change itself is not lost by that.
 func (c *cell) commitInside(ctx context.Context, i int, subject string, trailers []string) (tip, reason string, err error) {
-	author := c.eng.deps.Author(ctx)
+	author := c.eng.deps.Author(ctx, c.plan.Sandboxes[i].Resource)
 	name, mail := splitAuthor(author)
 	via := "ambit"
 	if len(c.plan.Agent) > 0 {
