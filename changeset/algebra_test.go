@@ -233,7 +233,8 @@ func TestMergeKeepsStepsAndRefusesGaps(t *testing.T) {
 // TestO25_JSONKeys pins the keys of the JSON form, and that odd bytes survive it.
 func TestO25_JSONKeys(t *testing.T) {
 	t.Parallel()
-	s := &Set{Resource: "r", Root: "/r\xff", Type: "t", IgnoredPaths: 2, Drift: []string{"ok", "d\xfe"},
+	s := &Set{
+		Resource: "r", Root: "/r\xff", Type: "t", IgnoredPaths: 2, Drift: []string{"ok", "d\xfe"},
 		Skipped: []Skip{{"s\xfd", "socket"}},
 		Changes: []Change{{
 			Path: "p\xff", From: "q\xfe", Op: Renamed, Binary: true, Flags: []Flag{FlagCI}, Why: map[Flag]string{FlagCI: "w"}, Steps: []string{"n1"},

@@ -21,14 +21,14 @@ func Stat(w io.Writer, s *Set, opts StatOptions) error {
 		opts.Width = 80
 	}
 	implied := impliedFolders(s)
-	type row struct{ name, count, bar string }
+	type row struct{ name, count string }
 	var rows []row
-	most, widest, digits := 0, 0, 1
+	most, widest := 0, 0
 	for i := range s.Changes {
 		c := &s.Changes[i]
 		most = max(most, c.Added+c.Removed)
 	}
-	digits = len(itoa(most))
+	digits := len(itoa(most))
 	var added, removed, files int
 	for i := range s.Changes {
 		c := &s.Changes[i]

@@ -139,7 +139,7 @@ func As(err error) *Error {
 		return nil
 	}
 	var e *Error
-	if errors.As(err, &e) && error(e) == err {
+	if errors.As(err, &e) && error(e) == err { //nolint:errorlint // asks whether err itself is one
 		return e
 	}
 	return Wrap(CodeOf(err), "", err)
