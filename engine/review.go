@@ -21,6 +21,11 @@ func (e *Engine) Review(ctx context.Context, req ReviewRequest) (*Review, error)
 			return err
 		}
 		out, err = e.review(ctx, c, req)
+		if err == nil {
+			for _, rs := range out.Sets {
+				err = errors.Join(err, changeset.CountLines(ctx, rs.Set, rs.Source, changeset.Limits{}))
+			}
+		}
 		return errors.Join(err, c.release())
 	})
 	if err != nil {
