@@ -29,8 +29,8 @@
 // makes ambit run a program, read another repository, or change a reference,
 // index or configuration it was not asked to change.
 //
-// Limits: git 2.39 or newer. Objects of a sandbox are only ever read after
-// Import has copied them into a quarantine and checked them. Reference names of
+// Limits: git 2.39 or newer. Objects of a sandbox arrive as a pack and are only
+// read after Import has checked them in a quarantine. Reference names of
 // a sandbox are read by ReadPrivateRef from the files that ambit laid out there,
 // never by running git on it. A repository is trusted to hold the person's own
 // objects; what git's own parsers make of a damaged one is reported, not mended.

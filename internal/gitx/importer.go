@@ -10,66 +10,54 @@ import (
 	"strings"
 
 	"github.com/ambit-run/ambit/fault"
-	"github.com/ambit-run/ambit/internal/fsop"
 )
 
-// BaseObjects is the name, beside a private object directory, at which a sandbox
-// sees the real repository's objects read-only. "../" + BaseObjects is the only
-// relative alternate that Import takes for harmless.
-const BaseObjects = "base-objects"
-
-// Import brings the history of one commit out of a hostile object directory into
-// the quarantine at dir, an absolute path of an existing folder that is the
-// caller's own. have are commits (any objects) whose history the repository holds.
-// It returns the view that reads the quarantine beside the repository and writes
-// into the quarantine.
+// Import brings the history of one commit out of a hostile pack file into the
+// quarantine at dir, an absolute path of an existing folder that is the caller's
+// own. have are objects whose history the repository holds already. It returns
+// the view that reads the quarantine beside the repository and writes into the
+// quarantine.
 //
-// Nothing of the directory is believed: loose objects and pack files are copied
-// by descriptor (never the indexes, commit graphs, bitmaps or keep files that lie
-// beside them), alternates that name anything but the repository itself are
-// refused, indexes are made anew, and of all that only what the tip reaches is
-// packed again and checked object by object by index-pack --strict, as git checks
-// a push. The repository is not written to. Import may be repeated after a crash.
+// Nothing of the pack is believed: it is indexed anew, and of what it holds only
+// what the tip reaches and the repository does not have is packed again and
+// checked object by object by index-pack --strict or its like, as git checks a
+// push. The repository is not written to. Import may be repeated after a crash.
 //
-// Errors: denied (foreign alternates), not_found (the tip is not there), invalid
-// (damaged or refused objects, naming git's reason).
-func (r *Repo) Import(ctx context.Context, src *fsop.Dir, tip string, have []string, dir string) (*Repo, error) {
+// Errors: not_found (the pack, or the tip in it), invalid (damaged or refused
+// objects, naming git's reason).
+func (r *Repo) Import(ctx context.Context, pack, tip string, have []string, dir string) (*Repo, error) {
 	if !r.plain {
-		return nil, fault.New(fault.Internal, "import objects", "not a plain view")
+		return nil, fault.New(fault.Internal, "import commits", "not a plain view")
 	}
 	if !IsID(tip) {
-		return nil, fault.New(fault.Invalid, "import objects", "%.80q is not an object id", tip)
-	}
-	if err := r.checkAlternates(src); err != nil {
-		return nil, err
+		return nil, fault.New(fault.Invalid, "import commits", "%.80q is not an object id", tip)
 	}
 	raw := filepath.Join(dir, "raw")
-	if err := freshObjects(raw); err != nil {
-		return nil, fault.Wrap(fileCode(err), "import objects", err)
+	in, err := r.Scratch(raw)
+	if err != nil {
+		return nil, err
 	}
-	in := r.WithObjects(raw)
-	if err := in.takeIn(ctx, src, raw); err != nil {
+	if err := in.indexRaw(ctx, pack); err != nil {
 		return nil, err
 	}
 	kind, err := in.Output(ctx, Opts{Values: []string{tip}}, "cat-file", "-t")
 	if err != nil || kind != "commit" {
-		return nil, fault.New(fault.NotFound, "import objects", "commit %s is not in %s", tip, src.Name()).WithCause(err)
+		return nil, fault.New(fault.NotFound, "import commits", "commit %s is not among the plan's commits", tip).WithCause(err)
 	}
-	clean := filepath.Join(dir, "objects")
-	if err := freshObjects(clean); err != nil {
-		return nil, fault.Wrap(fileCode(err), "import objects", err)
+	out, err := r.Scratch(filepath.Join(dir, "objects"))
+	if err != nil {
+		return nil, err
 	}
-	out := r.WithObjects(clean)
-	pack := filepath.Join(dir, "import.pack")
-	if _, err := in.Pack(ctx, pack, []string{tip}, have); err != nil {
+	again := filepath.Join(dir, "import.pack")
+	if _, err := in.Pack(ctx, again, []string{tip}, have); err != nil {
 		return nil, fault.Wrap(fault.Invalid, "pack the plan's commits", err)
 	}
-	if err := out.TakePack(ctx, pack); err != nil {
+	if err := out.TakePack(ctx, again); err != nil {
 		return nil, fault.Wrap(fault.Invalid, "check the plan's commits", err).
 			WithHint("a step wrote objects that git refuses; git fsck inside the sandbox names them")
 	}
-	if err := removeOwn(raw, pack); err != nil {
-		return nil, fault.Wrap(fault.Internal, "import objects", err)
+	if err := errors.Join(os.RemoveAll(raw), os.Remove(again)); err != nil {
+		return nil, fault.Wrap(fileCode(err), "import commits", err)
 	}
 	// As git does for a push: everything the tip needs is here or in the repository.
 	values := append([]string{tip}, negate(have)...)
@@ -77,6 +65,23 @@ func (r *Repo) Import(ctx context.Context, src *fsop.Dir, tip string, have []str
 		return nil, fault.Wrap(fault.Invalid, "check the plan's commits", err)
 	}
 	return out, nil
+}
+
+// indexRaw stores a pack as it is; nothing of it is checked but that it can be read.
+func (r *Repo) indexRaw(ctx context.Context, pack string) error {
+	f, err := os.Open(pack)
+	if err != nil {
+		return fault.Wrap(fileCode(err), "read the plan's commits", err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+	if n, err := packCount(f); err == nil && n == 0 {
+		return nil // git's index-pack takes an empty pack for a mistake
+	}
+	if _, err := r.Run(ctx, Opts{Stdin: f}, "index-pack", "--stdin"); err != nil {
+		return fault.Wrap(fault.Invalid, "read the plan's commits", err).
+			WithHint("a step damaged its repository; git fsck inside the sandbox names the objects")
+	}
+	return nil
 }
 
 // Quarantine returns the view that Import made of dir earlier.
@@ -91,103 +96,6 @@ func (r *Repo) Scratch(dir string) (*Repo, error) {
 	return r.WithObjects(dir), nil
 }
 
-// checkAlternates refuses an object directory that stands on anything but the
-// repository it is imported into: it could draw in objects of any repository
-// that the person may read.
-func (r *Repo) checkAlternates(src *fsop.Dir) error {
-	for _, name := range []string{"info/alternates", "info/http-alternates"} {
-		data, err := fsop.ReadFile(src, name, 64<<10)
-		if fault.Is(err, fault.NotFound) {
-			continue
-		}
-		if err != nil {
-			if info, statErr := src.Stat(name); statErr == nil && info.Kind == fsop.KindCharDev {
-				continue // a whiteout: the file was removed inside
-			}
-			return err
-		}
-		for line := range strings.SplitSeq(string(data), "\n") {
-			if line == "" || line[0] == '#' || line == r.ObjectDir() || line == "../"+BaseObjects {
-				continue
-			}
-			return fault.New(fault.Denied, "import objects", "%s names another repository's objects: %.200q", name, line).
-				WithPaths(filepath.Join(src.Name(), name)).
-				WithHint("a step has changed where its git looks for objects; remove that line inside the sandbox or restore a checkpoint")
-		}
-	}
-	return nil
-}
-
-// takeIn copies loose objects and packs, and indexes the packs anew.
-func (r *Repo) takeIn(ctx context.Context, src *fsop.Dir, raw string) error {
-	entries, err := src.ReadDir(".")
-	if err != nil {
-		return err
-	}
-	dst, err := fsop.OpenRoot(raw)
-	if err != nil {
-		return err
-	}
-	defer dst.Close() //nolint:errcheck // nothing is pending in a directory handle
-	for _, e := range entries {
-		if e.Kind == fsop.KindDir && isHex(e.Name, 2) {
-			if err := takeLoose(ctx, src, dst, e.Name); err != nil {
-				return err
-			}
-		}
-	}
-	packs, err := src.ReadDir("pack")
-	if fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range packs {
-		if e.Kind != fsop.KindFile || !strings.HasPrefix(e.Name, "pack-") || !strings.HasSuffix(e.Name, ".pack") {
-			continue
-		}
-		f, _, err := src.Open("pack/" + e.Name)
-		if err != nil {
-			return err
-		}
-		_, err = r.Run(ctx, Opts{Stdin: f}, "index-pack", "--stdin")
-		_ = f.Close() // read only
-		if err != nil {
-			return fault.Wrap(fault.Invalid, "read "+e.Name, err)
-		}
-	}
-	return nil
-}
-
-func takeLoose(ctx context.Context, src, dst *fsop.Dir, fan string) error {
-	names, err := src.ReadDir(fan)
-	if err != nil {
-		return err
-	}
-	made := false
-	for _, n := range names {
-		if n.Kind != fsop.KindFile || (!isHex(n.Name, 38) && !isHex(n.Name, 62)) {
-			continue
-		}
-		if !made {
-			if err := dst.MkdirAll(fan, 0o700); err != nil {
-				return err
-			}
-			made = true
-		}
-		rel := fan + "/" + n.Name
-		if _, err := fsop.CopyFile(ctx, src, rel, dst, rel, fsop.CopyOptions{DropSetuid: true, SkipXattr: func(string) bool { return true }}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func isHex(s string, n int) bool {
-	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
-}
-
 // freshObjects makes an empty object directory, over one left by a crash. The
 // path is inside a folder that is ambit's own.
 func freshObjects(dir string) error {
@@ -200,14 +108,6 @@ func freshObjects(dir string) error {
 		}
 	}
 	return nil
-}
-
-func removeOwn(paths ...string) error {
-	var errs []error
-	for _, p := range paths {
-		errs = append(errs, os.RemoveAll(p))
-	}
-	return errors.Join(errs...)
 }
 
 func negate(ids []string) []string {

@@ -3,7 +3,6 @@ package gitx
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"strings"
 
 	"github.com/ambit-run/ambit/fault"
@@ -105,11 +104,4 @@ func refName(name string) bool {
 	}
 	return strings.HasPrefix(name, "refs/") && fsop.CheckRel(name) == nil && CheckValue(name) == nil &&
 		!strings.Contains(name, "..") && !strings.HasSuffix(name, ".lock")
-}
-
-// CommitsOf is how far a private tip is from base, counted in a view that holds
-// both; for messages.
-func (r *Repo) CommitsOf(ctx context.Context, base, tip string) (int, error) {
-	ids, err := r.FirstParents(ctx, base, tip)
-	return len(ids), err
 }
