@@ -58,6 +58,8 @@ type Engine struct {
 	deps Deps
 }
 
+var _ Service = (*Engine)(nil)
+
 // New returns an Engine. It fails with code invalid when a required field is missing.
 func New(cfg Config, deps Deps) (*Engine, error) {
 	if !filepath.IsAbs(cfg.StateDir) || !filepath.IsAbs(cfg.HomeDir) {
