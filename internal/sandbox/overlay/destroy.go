@@ -3,6 +3,7 @@ package overlay
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/ambit-run/ambit/fault"
 )
@@ -40,7 +41,7 @@ func (s *Sandbox) destroy(ctx context.Context, abandon bool) error {
 		}
 		s.st = next
 	}
-	if err := s.releaseBase(ctx); err != nil {
+	if err := s.releaseBase(); err != nil {
 		return err
 	}
 	entries, err := dir.ReadDir(".")
@@ -59,4 +60,17 @@ func (s *Sandbox) destroy(ctx context.Context, abandon bool) error {
 		return err
 	}
 	return dir.Sync()
+}
+
+// releaseBase drops the claim on the base that the sandbox stands on; the base
+// itself is shared and stays.
+func (s *Sandbox) releaseBase() error {
+	tree := s.bottomPath(layerBase)
+	if tree == "" {
+		return nil
+	}
+	if err := releaseClaim(filepath.Dir(tree), s.dirPath); err != nil {
+		return fmt.Errorf("release the base: %w", err)
+	}
+	return nil
 }

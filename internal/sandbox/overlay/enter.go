@@ -17,6 +17,9 @@ func (s *Sandbox) Enter(ctx context.Context) (engine.Entrance, error) {
 	if err := s.checkLower(); err != nil {
 		return engine.Entrance{}, fault.Wrap("", "enter sandbox", err)
 	}
+	if err := s.refreshMask(ctx); err != nil {
+		return engine.Entrance{}, fault.Wrap("", "enter sandbox", err)
+	}
 	e := engine.Entrance{Root: s.st.Tree.Target}
 	e.Mounts = append(e.Mounts, s.mount(&s.st.Tree, partUpper, partWork))
 	if s.st.Git != nil {

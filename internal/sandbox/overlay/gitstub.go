@@ -7,5 +7,3 @@ import (
 )
 
 func (s *Sandbox) checkCommits(context.Context, *fsop.Dir) error { return nil }
-func (s *Sandbox) releaseBase(context.Context) error             { return nil }
-func (c *creation) frozen(context.Context, *fsop.Dir) error      { return nil }

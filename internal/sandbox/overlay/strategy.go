@@ -115,7 +115,9 @@ type Sandbox struct {
 	dirPath  string
 	basesDir string
 	rec      engine.SandboxRecord
-	tracked  map[string]bool // paths of the index at creation; read when first asked for
+	// maskFresh says that Create has just written the mask.
+	maskFresh bool
+	tracked   map[string]bool // paths of the index at creation; read when first asked for
 }
 
 var _ engine.Sandbox = (*Sandbox)(nil)
