@@ -181,7 +181,9 @@ var arguments = map[string][]string{
 func TestEveryCommandPrintsOneObject(t *testing.T) {
 	t.Parallel()
 	broken := fault.New(fault.Conflict, "do it", "the world moved").WithHint("look").WithPaths("a", "b")
-	all := leaves(newRootCmd(&deps{}))
+	root := newRootCmd(&deps{})
+	root.InitDefaultHelpCmd()
+	all := leaves(root)
 	if len(all) < 20 {
 		t.Fatalf("only %d commands were found", len(all))
 	}

@@ -11,10 +11,16 @@ import (
 type commandFailed struct {
 	what string // "make fmt", "step n02-test-it"
 	exit engine.Exit
+	why  string // where no exit code says it: "took longer than 1h0m0s"
 	hint string
 }
 
-func (e *commandFailed) Error() string { return e.what + " " + describeExit(e.exit) }
+func (e *commandFailed) Error() string {
+	if e.exit.Code == 0 && e.why != "" {
+		return e.what + " failed: " + e.why
+	}
+	return e.what + " " + describeExit(e.exit)
+}
 
 // describeExit says how a command ended, in words that follow its name.
 func describeExit(x engine.Exit) string {

@@ -117,7 +117,7 @@ func (f *fake) Log(context.Context, string, string) (io.ReadCloser, *engine.Step
 	return io.NopCloser(strings.NewReader(f.log)), &engine.Step{ID: "n01-a", Status: engine.StepDone}, f.did("log")
 }
 
-func (f *fake) Live(context.Context, string) ([]engine.Entry, error)  { return nil, f.did("live") }
+func (f *fake) Live(context.Context, string) ([]engine.Entry, error)   { return nil, f.did("live") }
 func (f *fake) Events(context.Context, string) ([]engine.Event, error) { return nil, f.did("events") }
 
 func (f *fake) Doctor(context.Context, string) (*engine.DoctorReport, error) {

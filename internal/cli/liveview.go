@@ -101,8 +101,8 @@ func (v *liveView) line(s engine.Step, now time.Time, width int) viewLine {
 	if s.Status == engine.StepRunning && !v.over {
 		sign = v.st.cyan(spinner[v.frame%len(spinner)])
 	}
-	name := label(s.ID)
-	left := width - 2 - textWidth(name) - 2
+	name := fit(label(s.ID), width-2)
+	left := width - 2 - textWidth(name) - 2 // for title and tail, with the blanks between them
 	title, tail, paint := visible(s.Title), "", v.st.dim
 	switch s.Status {
 	case engine.StepRunning:
@@ -123,8 +123,7 @@ func (v *liveView) line(s engine.Step, now time.Time, width int) viewLine {
 		tail = "cancelled in the ticket"
 	case engine.StepPending:
 	}
-	if tail != "" {
-		tail = fit(tail, max(8, left/2))
+	if tail = fit(tail, min(left, max(8, left/2))); tail != "" {
 		left -= textWidth(tail) + 2
 	}
 	title = fit(title, left)

@@ -1,5 +1,255 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
 
-func newRunCmd(d *deps) *cobra.Command { return &cobra.Command{Use: "run TICKET [flags] [-- CMD…]"} }
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/config"
+)
+
+type runOptions struct {
+	planFlags
+	jobs       int
+	onFailure  string
+	resume     string
+	assume     []string
+	sequential bool
+	tty        bool
+	yes        bool
+	to         engine.ApplyTo
+	ticket     string
+	agent      []string
+}
+
+func newRunCmd(d *deps) *cobra.Command {
+	o := &runOptions{}
+	cmd := &cobra.Command{
+		Use:   "run TICKET [flags] [-- CMD…]",
+		Short: "Run a ticket's steps in sandboxes, and stop for review",
+		Long: `Run the steps of a ticket, a Markdown checklist, one after another in the order of
+their dependencies, in a sandbox of the repository or directory around you. A step
+runs the fenced sh block below its line, else CMD, which gets the step's prompt on
+stdin and in $AMBIT_PROMPT_FILE, the handoff in $AMBIT_HANDOFF, and may hold {title},
+{prompt} and {prompt_file}. TICKET - reads stdin.
+
+Nothing of yours changes: at the end you look at ambit diff and say ambit apply.
+Ctrl-C ends the running step; --resume goes on from there.`,
+		Example: `  ambit run ticket.md
+  ambit run ticket.md -- my-agent --quiet
+  ambit run --resume fix-login-3fz9a`,
+		Args: func(cmd *cobra.Command, args []string) error { return o.take(cmd, args) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), d, cmd, o) },
+	}
+	fl := cmd.Flags()
+	fl.IntVar(&o.jobs, "jobs", 1, "how many steps may run at the same time; this version runs `N`=1")
+	choiceFlag(cmd, &o.onFailure, "on-failure", config.Failures, nil, "whether independent steps still run after one failed (default stop)")
+	fl.StringVar(&o.resume, "resume", "", "run the steps of this `PLAN` that are not done")
+	fl.StringArrayVar(&o.assume, "assume", nil, "take the ticket this one depends on as done, an `ID`; repeatable")
+	fl.BoolVar(&o.sequential, "sequential", false, "every step depends on the one before it in the list")
+	fl.BoolVar(&o.tty, "tty", false, "give CMD a terminal of its own, joined to yours")
+	fl.BoolVarP(&o.yes, "yes", "y", false, "apply at the end if every step ended well")
+	toFlag(cmd, &o.to)
+	o.register(cmd)
+	return cmd
+}
+
+// take checks the arguments: a ticket, or --resume and nothing that a plan
+// already has.
+func (o *runOptions) take(cmd *cobra.Command, args []string) error {
+	before, after := split(cmd, args)
+	if len(before) > 1 {
+		return usagef(cmd, "run takes one ticket, and got %d arguments before --", len(before)).
+			withHint("an agent's command comes after --: ambit run %s -- %s", before[0], strings.Join(before[1:], " "))
+	}
+	o.ticket, o.agent = first(before), after
+	switch {
+	case o.jobs < 1:
+		return usagef(cmd, "--jobs %d: at least one step runs at a time", o.jobs)
+	case o.jobs > 1:
+		return fault.New(fault.Unsupported, "", "--jobs %d: this version runs steps one after another", o.jobs).WithHint("leave out --jobs")
+	case cmd.Flags().Changed("resume"):
+		return o.takeResume(cmd)
+	case o.ticket == "":
+		return usagef(cmd, "no ticket to run").withHint("name a Markdown checklist, for example: ambit run ticket.md; ambit try -- CMD needs none")
+	}
+	return nil
+}
+
+// kept are the flags that make sense on a plan that exists already.
+var kept = []string{"resume", "yes", "to", "verbose", "jobs", "json", "no-pager", "help"}
+
+func (o *runOptions) takeResume(cmd *cobra.Command) error {
+	if o.ticket != "" || len(o.agent) > 0 {
+		return usagef(cmd, "--resume goes on with a plan's own ticket and command; leave out %q", strings.Join(append([]string{o.ticket}, o.agent...), " "))
+	}
+	var extra []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains(kept, f.Name) {
+			extra = append(extra, "--"+f.Name)
+		}
+	})
+	if len(extra) > 0 {
+		return usagef(cmd, "--resume keeps the options the plan was made with; leave out %s", strings.Join(extra, ", "))
+	}
+	return nil
+}
+
+// runObject is the JSON of run.
+type runObject struct {
+	Plan     *engine.Plan  `json:"plan"`
+	Decision string        `json:"decision"` // kept or applied
+	Changes  int           `json:"changes"`
+	Applied  int           `json:"applied"`
+	Review   []reviewedSet `json:"sets"`
+}
+
+func runRun(ctx context.Context, d *deps, cmd *cobra.Command, o *runOptions) error {
+	if o.tty && (terminalOf(d.stdin) == nil || terminalOf(d.stdout) == nil || d.json) {
+		return usagef(cmd, "--tty needs a terminal on stdin and stdout, and no --json")
+	}
+	dir, _, err := d.place()
+	if err != nil {
+		return err
+	}
+	req := engine.RunRequest{Environ: d.environ, Console: engine.Console{Stdout: d.stderr, Stderr: d.stderr}}
+	var svc engine.Service
+	var stage *engine.StageRequest
+	if o.resume != "" {
+		t, err := d.find(ctx, o.resume)
+		if err != nil {
+			return err
+		}
+		svc, req.Plan = t.svc, t.plan.ID
+		o.tty = t.plan.AgentTTY && terminalOf(d.stdin) != nil && terminalOf(d.stdout) != nil && !d.json
+	} else {
+		if stage, err = d.stageRequest(ctx, cmd, o); err != nil {
+			return err
+		}
+		if svc, err = d.service(ctx); err != nil {
+			return err
+		}
+	}
+	if o.tty {
+		req.Console = d.console()
+	}
+	show := d.newProgress(o.verbose, o.tty)
+	plan, err := stageAndRun(ctx, svc, stage, req, show)
+	show.stop()
+	return d.afterRun(ctx, svc, plan, err, o, dir)
+}
+
+// stageAndRun stages a new plan, if there is one to stage, and runs its steps.
+// The plan is nil only if staging failed.
+func stageAndRun(ctx context.Context, svc engine.Service, stage *engine.StageRequest, req engine.RunRequest, show progress) (*engine.Plan, error) {
+	var staged *engine.Plan
+	if stage != nil {
+		stage.Observe = show.observe
+		p, err := svc.Stage(ctx, *stage)
+		if err != nil {
+			return nil, err
+		}
+		staged, req.Plan = p, p.ID
+	}
+	req.Observe = show.observe
+	res, err := svc.Run(ctx, req)
+	if res != nil && res.Plan != nil {
+		return res.Plan, err
+	}
+	return staged, err
+}
+
+// afterRun says what came of a run, and applies if that was asked for.
+func (d *deps) afterRun(ctx context.Context, svc engine.Service, p *engine.Plan, runErr error, o *runOptions, dir string) error {
+	if p == nil {
+		return runErr
+	}
+	out := runObject{Plan: p, Decision: "kept", Review: []reviewedSet{}}
+	if runErr != nil {
+		if !d.json {
+			d.next(p)
+		}
+		return &withFields{runErr, out}
+	}
+	review, err := svc.Review(ctx, engine.ReviewRequest{Plan: p.ID, Dir: dir})
+	if err != nil {
+		return &withFields{err, out}
+	}
+	out.Changes, out.Review = changed(review), reviewed(review)
+	failure := failedStep(p)
+	if !d.json {
+		fmt.Fprintf(d.stderr, "\n%s\n", stepCounts(p))
+		if err := d.summary(d.stderr, review, 0); err != nil {
+			return err
+		}
+	}
+	switch {
+	case failure != nil:
+		if !d.json {
+			if o.yes {
+				fmt.Fprintln(d.stderr, "not applied, because a step failed")
+			}
+			d.next(p)
+		}
+		return &withFields{failure, out}
+	case o.yes && changed(review) > 0:
+		res, err := d.applyAfter(ctx, svc, p, review, o.to, nil, dir)
+		if err != nil {
+			return &withFields{err, out}
+		}
+		if res != nil {
+			out.Plan, out.Applied, out.Decision = res.Plan, res.Applied, "applied"
+		}
+	}
+	if d.json {
+		return d.emit(out, exitDone)
+	}
+	if out.Decision == "kept" {
+		d.next(p)
+	}
+	return nil
+}
+
+// next prints what can be done with a plan now.
+func (d *deps) next(p *engine.Plan) {
+	st := d.styleFor(d.stderr)
+	fmt.Fprintf(d.stderr, "%s is %s; nothing of yours has changed\n", st.bold(p.ID), paintStatus(st, p.Status, string(p.Status)))
+	d.commands(nextCommands(p))
+}
+
+// failedStep is the first step that failed, as an error; nil if all ended well.
+func failedStep(p *engine.Plan) error {
+	for _, s := range p.Steps {
+		if s.Status != engine.StepFailed {
+			continue
+		}
+		e := &commandFailed{what: "step " + visible(s.ID), hint: "ambit logs " + p.ID + "/" + s.ID + " shows its output; ambit run --resume " + p.ID + " tries again"}
+		if s.Exit != nil {
+			e.exit = *s.Exit
+		}
+		e.why = visible(s.Message)
+		return e
+	}
+	return nil
+}
+
+// stepCounts says how the steps ended: "5 steps: 3 done, 1 failed, 1 skipped".
+func stepCounts(p *engine.Plan) string {
+	counts := map[engine.StepStatus]int{}
+	for _, s := range p.Steps {
+		counts[s.Status]++
+	}
+	var parts []string
+	for _, s := range []engine.StepStatus{engine.StepDone, engine.StepFailed, engine.StepSkipped, engine.StepCanceled, engine.StepPending} {
+		if n := counts[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return plural(len(p.Steps), "step") + ": " + strings.Join(parts, ", ")
+}

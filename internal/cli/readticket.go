@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/ticket"
+)
+
+// stageRequest reads the ticket, shows what was found in it, and asks for what
+// its front matter requests.
+func (d *deps) stageRequest(ctx context.Context, cmd *cobra.Command, o *runOptions) (*engine.StageRequest, error) {
+	dir, spelled, err := d.place()
+	if err != nil {
+		return nil, err
+	}
+	opts, err := o.options(d, cmd, 0)
+	if err != nil {
+		return nil, err
+	}
+	opts.OnFailure, opts.Assume = pick(o.onFailure, d.cfg.OnFailure), o.assume
+	if opts.Timeout == 0 {
+		opts.Timeout = d.cfg.Timeout
+	}
+	src, path, err := d.readTicket(o.ticket, dir)
+	if err != nil {
+		return nil, err
+	}
+	d.sources = map[string][]byte{o.ticket: src, "stdin": src}
+	t, found := ticket.Parse(o.ticket, src, ticket.Options{})
+	if err := ticket.AsError("read ticket", found); err != nil {
+		return nil, err
+	}
+	opts.Assume = append(opts.Assume, finishedBefore(t, path)...)
+	dag, more := ticket.Build(t, ticket.BuildOptions{Sequential: o.sequential, Assume: opts.Assume})
+	found = append(found, more...)
+	if err := ticket.AsError("read ticket", found); err != nil {
+		return nil, err
+	}
+	d.diagnostics(found)
+	resources, network, err := d.requests(ctx, cmd, o, t, path, dir, opts.Network)
+	if err != nil {
+		return nil, err
+	}
+	opts.Network = network
+	return &engine.StageRequest{
+		Dir: dir, Spelled: spelled, Resources: resources, Ticket: t, TicketPath: path, TicketSrc: src, Dag: dag,
+		Agent: o.agent, AgentTTY: o.tty, Environ: d.environ, Options: opts,
+	}, nil
+}
+
+// readTicket reads a ticket file, or stdin for "-". path is absolute, "" for stdin.
+func (d *deps) readTicket(name, dir string) (src []byte, path string, err error) {
+	in := io.Reader(d.stdin)
+	if name == "-" {
+		if terminalOf(d.stdin) != nil {
+			return nil, "", &usageError{message: "a ticket from stdin needs a pipe or file, and stdin is a terminal", hint: "ambit run - < ticket.md"}
+		}
+	} else {
+		path = absolute(dir, name)
+		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return nil, "", fileFault("read ticket", name, err)
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return nil, "", fileFault("read ticket", name, err)
+		}
+		if !info.Mode().IsRegular() {
+			return nil, "", fault.New(fault.Invalid, "read ticket", "%s is not a regular file", name).WithHint("a ticket is a Markdown file; - reads stdin")
+		}
+		in = f
+	}
+	// One byte more than a ticket may have, so that the parser sees the excess.
+	src, err = io.ReadAll(io.LimitReader(in, ticket.DefaultMaxBytes+1))
+	if err != nil {
+		return nil, "", fileFault("read ticket", name, err)
+	}
+	return src, path, nil
+}
+
+// fileFault is the error of a file of the person's that cannot be read.
+func fileFault(op, name string, err error) error {
+	switch {
+	case os.IsNotExist(err):
+		return fault.New(fault.NotFound, op, "there is no file %s", name).WithHint("check the spelling; ls %s", filepath.Dir(name))
+	case os.IsPermission(err):
+		return fault.New(fault.Denied, op, "%s cannot be read", name).WithCause(err).WithHint("check its permissions")
+	}
+	return fault.New(fault.Unavailable, op, "%s cannot be read", name).WithCause(err)
+}
