@@ -308,3 +308,27 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestDocumentNamesEveryKey(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range keys() {
+		row := ""
+		for line := range strings.Lines(string(raw)) {
+			if strings.HasPrefix(line, "| `"+k.name+"` |") {
+				row = line
+			}
+		}
+		if !strings.Contains(row, "`"+k.env+"`") || (k.project == nil) != strings.Contains(row, "| nothing |") {
+			t.Errorf("docs/configuration.md does not say what %s is: %q", k.name, row)
+		}
+		for _, v := range k.values {
+			if !strings.Contains(row, "`"+v+"`") {
+				t.Errorf("docs/configuration.md does not name %s of %s", v, k.name)
+			}
+		}
+	}
+}
