@@ -1,7 +1,7 @@
 # Recipes are scripts of their own below scripts/; this file only names them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test lint fuzz bench compare soak cross clean
+.PHONY: help build install demo test lint fuzz bench compare soak cross docs clean
 
 FLAGS = . scripts/env &&
 
@@ -37,6 +37,9 @@ soak: ## a thousand rounds of kill -9 and recover (ROUNDS=N for more)
 
 cross: ## build for darwin and linux/arm64
 	@scripts/cross
+
+docs: ## the pages that come from the program itself
+	@scripts/docs
 
 clean: ## remove bin/
 	@rm -rf bin
