@@ -13,6 +13,7 @@ import (
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/procid"
 )
 
 // Enter runs a command in the holder; see Run.
@@ -26,7 +27,7 @@ func (c *Client) Enter(ctx context.Context, cmd engine.Command, rules json.RawMe
 // heldTree is an entry in a holder.
 type heldTree struct {
 	conn  *Conn
-	inner Process
+	inner procid.ID
 	once  sync.Once
 	gone  chan error
 }
@@ -86,7 +87,7 @@ func (t *heldTree) follow() {
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), 10*time.Second, errors.New("it is stuck in the kernel"))
 	defer cancel()
-	if werr := t.inner.wait(ctx); werr != nil {
+	if werr := waitProcess(ctx, t.inner); werr != nil {
 		t.gone <- fmt.Errorf("the holder died and its inner process %d does not end: %w", t.inner.PID, werr)
 		return
 	}

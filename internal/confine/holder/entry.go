@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/procid"
 	"golang.org/x/sys/unix"
 )
 
@@ -232,7 +233,7 @@ func countOthers() int {
 		if err != nil || pid == self {
 			continue
 		}
-		if state, _, err := procStat(pid); err == nil && state != 'Z' && state != 'X' {
+		if _, err := procid.Of(pid); err == nil {
 			n++
 		}
 	}

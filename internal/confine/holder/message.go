@@ -71,6 +71,7 @@ type reply struct {
 	Spec    string         `json:"spec,omitempty"`
 	Version int            `json:"version,omitempty"`
 	Entries []engine.Entry `json:"entries,omitempty"`
+	Lease   *Lease         `json:"lease,omitempty"` // once, to whom started the holder
 	Gone    bool           `json:"gone,omitempty"`
 	Status  string         `json:"status,omitempty"` // how the entry's pid 1 ended, when not by itself
 }

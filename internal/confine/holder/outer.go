@@ -20,6 +20,7 @@ import (
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/procid"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,7 +38,7 @@ const (
 type outer struct {
 	cfg    Config
 	inner  *os.Process
-	innerP Process
+	innerP procid.ID
 	link   *Conn // to the inner process
 
 	mu      sync.Mutex
@@ -124,18 +125,17 @@ func runOuter(st Stages, ready *os.File) error {
 	for _, n := range ev.Notices {
 		fmt.Fprintln(os.Stderr, "holder: notice:", n)
 	}
-	self, err := Identify(os.Getpid())
+	self, err := procid.Self()
 	if err != nil {
 		return err
 	}
-	if err := writeLease(cfg.Dir, Lease{
-		Plan: cfg.Plan, Outer: self, Inner: o.innerP, Spec: cfg.Spec, Since: time.Now(), Version: leaseVersion,
-	}); err != nil {
+	lease := Lease{Plan: cfg.Plan, Outer: self, Inner: o.innerP, Spec: cfg.Spec, Since: time.Now(), Version: leaseVersion}
+	if err := writeLease(cfg.Dir, lease); err != nil {
 		return err
 	}
 	defer os.Remove(filepath.Join(cfg.Dir, leaseName))
 	defer os.Remove(filepath.Join(cfg.Dir, socketName))
-	if err := json.NewEncoder(ready).Encode(reply{Spec: cfg.Spec, Version: leaseVersion}); err != nil {
+	if err := json.NewEncoder(ready).Encode(reply{Lease: &lease}); err != nil {
 		return fmt.Errorf("report readiness: %w", err)
 	}
 	ready.Close()
@@ -170,7 +170,7 @@ func (o *outer) startInner(st Stages, alive *os.File) error {
 			WithHint("`ambit doctor` says what this machine lacks; `--confine landlock` does without namespaces")
 	}
 	o.inner, o.link = p, near
-	if o.innerP, err = Identify(p.Pid); err != nil {
+	if o.innerP, err = procid.Of(p.Pid); err != nil {
 		return err
 	}
 	return o.link.Send(order{Op: "setup", Setup: o.cfg.Setup})

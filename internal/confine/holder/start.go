@@ -17,6 +17,7 @@ import (
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/procid"
 )
 
 // Dir returns the holder's folder of a plan.
@@ -25,7 +26,6 @@ func Dir(planDir string) string { return filepath.Join(planDir, "holder") }
 // Client is an attachment to a plan's live holder.
 type Client struct {
 	dir   string
-	plan  string
 	lease Lease
 }
 
@@ -49,7 +49,6 @@ func Start(ctx context.Context, cfg Config, setup func() (json.RawMessage, error
 	if c != nil {
 		switch {
 		case hello.Version == leaseVersion && hello.Spec == cfg.Spec:
-			c.plan = cfg.Plan
 			return c, nil
 		case len(hello.Entries) > 0:
 			return nil, fault.As(LiveEntries(hello.Entries)).
@@ -63,19 +62,11 @@ func Start(ctx context.Context, cfg Config, setup func() (json.RawMessage, error
 	if err != nil {
 		return nil, err
 	}
-	if err := launch(ctx, cfg); err != nil {
-		return nil, err
-	}
-	c, _, err = attach(ctx, cfg.Dir)
-	if err == nil && c == nil {
-		err = fault.New(fault.Unavailable, "open holder", "the holder ended right after its start").
-			WithHint("see %s", filepath.Join(cfg.Dir, logName))
-	}
+	l, err := launch(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	c.plan = cfg.Plan
-	return c, nil
+	return &Client{dir: cfg.Dir, lease: *l}, nil
 }
 
 // attach connects to the live holder in dir; nil when none lives. What a dead
@@ -88,7 +79,7 @@ func attach(ctx context.Context, dir string) (*Client, *reply, error) {
 	if l == nil {
 		return nil, nil, nil
 	}
-	if !l.Outer.Alive() {
+	if !running(l.Outer) {
 		return nil, nil, bury(ctx, *l)
 	}
 	r, err := ask(dir, request{Op: opHello, Version: leaseVersion})
@@ -96,7 +87,7 @@ func attach(ctx context.Context, dir string) (*Client, *reply, error) {
 		// It is ending this moment, or hangs. Only the first resolves itself.
 		wait, cancel := context.WithTimeoutCause(ctx, 3*time.Second, err)
 		defer cancel()
-		if werr := l.Outer.wait(wait); werr != nil {
+		if werr := waitProcess(wait, l.Outer); werr != nil {
 			return nil, nil, fault.Wrap(fault.Unavailable, "open holder", fmt.Errorf("holder %d does not answer: %w", l.Outer.PID, err)).
 				WithHint("`kill %d` ends it and everything that runs in it", l.Outer.PID)
 		}
@@ -109,10 +100,10 @@ func attach(ctx context.Context, dir string) (*Client, *reply, error) {
 // kernel kills the inner process with the outer one; the signal here is for a
 // kernel that lost it.
 func bury(ctx context.Context, l Lease) error {
-	if err := l.Inner.kill(); err != nil {
+	if err := killProcess(l.Inner); err != nil {
 		return fault.Wrap(fault.Unavailable, "open holder", err)
 	}
-	if err := l.Inner.wait(ctx); err != nil {
+	if err := waitProcess(ctx, l.Inner); err != nil {
 		return fault.Wrap("", "wait for the last holder's end", err)
 	}
 	return nil
@@ -137,9 +128,9 @@ func ask(dir string, req request) (*reply, error) {
 	return &r, nil
 }
 
-// launch starts the outer process and waits until it is ready.
-func launch(ctx context.Context, cfg Config) error {
-	fail := func(err error) error { return fault.Wrap(fault.Unavailable, "start holder", err) }
+// launch starts the outer process and returns its lease when it is ready.
+func launch(ctx context.Context, cfg Config) (*Lease, error) {
+	fail := func(err error) (*Lease, error) { return nil, fault.Wrap(fault.Unavailable, "start holder", err) }
 	log, err := os.OpenFile(filepath.Join(cfg.Dir, logName), os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return fail(err)
@@ -183,11 +174,17 @@ func launch(ctx context.Context, cfg Config) error {
 	if err := json.NewDecoder(readyR).Decode(&r); err != nil {
 		if ctx.Err() != nil {
 			p.Kill()
-			return fault.Wrap("", "start holder", context.Cause(ctx))
+			return nil, fault.Wrap("", "start holder", context.Cause(ctx))
 		}
-		return fault.New(fault.Unavailable, "start holder", "the holder did not start: %s", logTail(cfg.Dir, from))
+		return nil, fault.New(fault.Unavailable, "start holder", "the holder did not start: %s", logTail(cfg.Dir, from))
 	}
-	return r.Failure.Err()
+	if err := r.Failure.Err(); err != nil {
+		return nil, err
+	}
+	if r.Lease == nil {
+		return nil, fault.New(fault.Internal, "start holder", "the holder is ready but sent no lease")
+	}
+	return r.Lease, nil
 }
 
 // logTail returns what the log has gained since from, bounded.
@@ -228,19 +225,19 @@ func closeLive(ctx context.Context, dir string, force bool) error {
 	if l == nil {
 		return nil
 	}
-	if l.Outer.Alive() {
+	if running(l.Outer) {
 		r, err := ask(dir, request{Op: opClose, Version: leaseVersion, Force: force})
 		switch {
 		case err == nil && r.Failure != nil:
 			return r.Failure.Err()
-		case err != nil && l.Outer.Alive() && !force:
+		case err != nil && running(l.Outer) && !force:
 			return fault.Wrap(fault.Unavailable, "close holder", err)
 		case err != nil:
-			if err := l.Outer.kill(); err != nil {
+			if err := killProcess(l.Outer); err != nil {
 				return fault.Wrap(fault.Unavailable, "close holder", err)
 			}
 		}
-		if err := l.Outer.wait(ctx); err != nil {
+		if err := waitProcess(ctx, l.Outer); err != nil {
 			return fault.Wrap("", "close holder", err)
 		}
 	}
@@ -254,12 +251,12 @@ func Live(ctx context.Context, planDir string) ([]engine.Entry, error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.Unavailable, "list entries", err)
 	}
-	if l == nil || !l.Outer.Alive() {
+	if l == nil || !running(l.Outer) {
 		return nil, nil
 	}
 	r, err := ask(Dir(planDir), request{Op: opHello, Version: leaseVersion})
 	if err != nil {
-		if !l.Outer.Alive() {
+		if !running(l.Outer) {
 			return nil, nil
 		}
 		return nil, fault.Wrap(fault.Unavailable, "list entries", err)
@@ -271,10 +268,10 @@ func Live(ctx context.Context, planDir string) ([]engine.Entry, error) {
 }
 
 // Inner returns the identity of the holder's inner process.
-func (c *Client) Inner() Process { return c.lease.Inner }
+func (c *Client) Inner() procid.ID { return c.lease.Inner }
 
 // Outer returns the identity of the holder's outer process.
-func (c *Client) Outer() Process { return c.lease.Outer }
+func (c *Client) Outer() procid.ID { return c.lease.Outer }
 
 // Dir returns the holder's folder.
 func (c *Client) Dir() string { return c.dir }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/confine/domain"
 	"github.com/ambit-run/ambit/internal/confine/holder"
 	"github.com/ambit-run/ambit/internal/confine/view"
 	"golang.org/x/sys/unix"
@@ -90,14 +91,18 @@ func buildLayout(s setup) (holder.Inside, error) {
 	}
 	in := holder.Inside{Notices: r.notices}
 	n := note{Sabotage: s.Sabotage}
-	ruleset, flags, err := landlockRules(s.Layout.Writable, s.Sabotage)
+	// Made once, for all entries: the rules bind to the objects as they are now,
+	// before any command could exchange a folder for a link.
+	rules, err := domain.New(domain.Paths{Read: []string{"/"}, Write: append(s.Layout.Writable, "/dev")})
 	if err != nil {
 		return none, err
 	}
-	if ruleset != nil {
-		in.Files, n.Flags = []*os.File{ruleset}, flags
-	} else {
-		in.Notices = append(in.Notices, "this kernel has no Landlock: the namespaces stand alone")
+	switch {
+	case n.weakened(weakLandlock):
+	case rules != nil:
+		in.Files, n.Flags = []*os.File{rules.File}, rules.Flags
+	default:
+		in.Notices = append(in.Notices, "this kernel has no usable Landlock: the namespaces stand alone")
 	}
 	in.Note, err = json.Marshal(n)
 	return in, err
@@ -300,8 +305,23 @@ func (r *root) link(op view.Op) error {
 }
 
 // file writes a new regular file. One that exists stays: inside, it may have
-// been changed on purpose.
+// been changed on purpose. A read-only one is made among our own things and
+// bound over what is there.
 func (r *root) file(op view.Op) error {
+	if op.ReadOnly {
+		own := op
+		own.Target, own.ReadOnly, own.Private = fmt.Sprintf("%s/file-%d", insideDir, r.files), false, false
+		r.files++
+		if err := r.file(own); err != nil {
+			return err
+		}
+		src, err := r.handle(own.Target)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(src)
+		return r.bind(src, op.Target, true, op.Private)
+	}
 	parent, err := r.mkdirAll(path.Dir(op.Target), 0o755, op.Private)
 	if err != nil {
 		return err

@@ -50,14 +50,14 @@ func (c *Confiner) Open(ctx context.Context, spec engine.CageSpec) (engine.Cage,
 // setup makes the folders the layout needs and computes it.
 func (c *Confiner) setup(spec engine.CageSpec, dir string) (json.RawMessage, error) {
 	scratch := filepath.Join(dir, "root")
-	for _, d := range []string{scratch, filepath.Join(spec.PlanDir, "home")} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			return nil, fault.Wrap(fault.Unavailable, "open holder", err)
-		}
-	}
 	layout, err := view.Compute(spec, scratch, c.host)
 	if err != nil {
 		return nil, err
+	}
+	for _, d := range append(layout.MakeDirs, scratch) {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, fault.Wrap(fault.Unavailable, "open holder", err)
+		}
 	}
 	return json.Marshal(setup{Layout: layout, Sabotage: c.weak})
 }

@@ -25,6 +25,7 @@ func fdPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 // root is the new root while it is being made.
 type root struct {
 	fd      int
+	files   int // read-only files made so far
 	notices []string
 }
 

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 // stage is a plan with one overlay sandbox over a small tree.
 type stage struct {
-	t    *testing.T
+	t    testing.TB
 	c    *Confiner
 	spec engine.CageSpec
 	real string // the real tree
@@ -35,9 +35,17 @@ type stage struct {
 }
 
 // newStage makes the folders; the test may change spec before open.
-func newStage(t *testing.T) *stage {
+func newStage(t testing.TB) *stage {
 	t.Helper()
 	base := t.TempDir()
+	t.Cleanup(func() { // an overlay's work folder has mode 0
+		filepath.WalkDir(base, func(p string, d os.DirEntry, err error) error {
+			if d != nil && d.IsDir() && err == nil {
+				os.Chmod(p, 0o700)
+			}
+			return nil
+		})
+	})
 	s := &stage{t: t, c: New(view.OS{}), real: filepath.Join(base, "tree"), up: filepath.Join(base, "state/plans/p/s1/upper")}
 	plan := filepath.Join(base, "state/plans/p")
 	work := filepath.Join(base, "state/plans/p/s1/work")

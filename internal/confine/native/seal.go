@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"syscall"
 
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/confine/domain"
 	"github.com/ambit-run/ambit/internal/confine/holder"
 	"github.com/ambit-run/ambit/internal/confine/syscallfilter"
-	"github.com/landlock-lsm/go-landlock/landlock"
-	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
 
@@ -141,42 +139,12 @@ func sealThread(in holder.Inside, n note) error {
 		return fmt.Errorf("set no_new_privs: %w", err)
 	}
 	if len(in.Files) > 0 {
-		if err := ll.LandlockRestrictSelf(int(in.Files[0].Fd()), n.Flags); err != nil {
-			return fmt.Errorf("enforce Landlock rules: %w", err)
+		if err := domain.Enforce(in.Files[0], n.Flags); err != nil {
+			return err
 		}
 	}
 	if n.weakened(weakSeccomp) {
 		return nil
 	}
 	return syscallfilter.Install(syscallfilter.Namespaced())
-}
-
-// landlockRules makes the rules once, for all entries: they bind to the objects
-// as they are now, before any command could exchange a folder for a link. A
-// kernel without Landlock gives none; one that has it and refuses is an error.
-func landlockRules(writable []string, sabotage []string) (*os.File, uint32, error) {
-	if slices.Contains(sabotage, weakLandlock) {
-		return nil, 0, nil
-	}
-	abi, err := ll.LandlockGetABIVersion()
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
-		return nil, 0, nil
-	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("ask for Landlock: %w", err)
-	}
-	if abi < 2 {
-		// ABI 1 refuses every rename between folders, which breaks tools (C61).
-		return nil, 0, nil
-	}
-	rules := []landlock.Rule{landlock.RODirs("/"), landlock.RWDirs(append(writable, "/dev")...).WithRefer().WithIoctlDev()}
-	cfg := landlock.V6
-	fd, flags, err := cfg.BestEffort().NewRulesetFD(rules...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("make Landlock rules: %w", err)
-	}
-	if fd < 0 {
-		return nil, 0, errors.New("make Landlock rules: the kernel offers Landlock but no rule came out")
-	}
-	return os.NewFile(uintptr(fd), "landlock"), flags, nil
 }

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -15,15 +14,15 @@ import (
 // Workspace is the path at which the first sandbox appears besides its own.
 const Workspace = "/workspace"
 
-// closed are the host's folders that never show: kernel interfaces, sockets,
-// other people's things and other file systems. They are private or empty inside.
-var closed = []string{"/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/home", "/root", "/mnt", "/media", "/lost+found"}
-
 // Compute says what of the host shows inside for a spec. scratch is an empty
-// folder of the plan on which the inside is built.
+// folder of the plan on which the inside is built. A spec that cannot be meant is
+// invalid; one that would undo its own protection is denied or a conflict.
 func Compute(spec engine.CageSpec, scratch string, host Host) (Layout, error) {
-	v := &viewer{spec: spec, host: host, out: Layout{Scratch: scratch, HostNet: spec.Network == engine.NetworkHost}}
-	for _, step := range []func() error{v.check, v.system, v.homes, v.mounts, v.masks} {
+	v := &viewer{
+		spec: spec, host: host, exposed: map[string]bool{},
+		out: Layout{Scratch: scratch, HostNet: spec.Network == engine.NetworkHost},
+	}
+	for _, step := range []func() error{v.check, v.system, v.people, v.homes, v.paths, v.masks} {
 		if err := step(); err != nil {
 			return Layout{}, err
 		}
@@ -33,10 +32,15 @@ func Compute(spec engine.CageSpec, scratch string, host Host) (Layout, error) {
 
 // viewer computes one layout.
 type viewer struct {
-	spec engine.CageSpec
-	host Host
-	home string // HomeDir with links followed
-	out  Layout
+	spec    engine.CageSpec
+	host    Host
+	home    string   // HomeDir with links followed
+	own     bool     // the home inside is the private one, which commands write
+	absent  []string // host folders that do not show: closed ones, homes
+	top     []string // host folders of / that show
+	mountsI []mountEntry
+	exposed map[string]bool // targets of expose
+	out     Layout
 }
 
 func (v *viewer) add(ops ...Op) { v.out.Ops = append(v.out.Ops, ops...) }
@@ -47,21 +51,57 @@ func (v *viewer) notice(format string, args ...any) {
 	v.out.Notices = append(v.out.Notices, fmt.Sprintf(format, args...))
 }
 
-// check refuses specs that cannot mean anything.
-func (v *viewer) check() error {
-	bad := func(format string, args ...any) error {
-		return fault.New(fault.Invalid, "confine", format, args...)
-	}
-	for what, p := range map[string]string{"plan folder": v.spec.PlanDir, "state folder": v.spec.StateDir, "home": v.spec.HomeDir} {
-		if !isCleanAbs(p) {
-			return bad("the %s %q is no absolute path", what, p)
+// isCleanAbs reports whether p is one path and its own only spelling.
+func isCleanAbs(p string) bool {
+	return path.IsAbs(p) && path.Clean(p) == p && !strings.ContainsRune(p, 0)
+}
+
+// within reports whether p is dir or lies below it, by components (V1).
+func within(p, dir string) bool {
+	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
+}
+
+// exists reports whether there is something at p, links followed.
+func (v *viewer) exists(p string) bool {
+	_, err := v.host.Stat(p)
+	return err == nil
+}
+
+// isDir reports whether p leads to a folder.
+func (v *viewer) isDir(p string) bool {
+	fi, err := v.host.Stat(p)
+	return err == nil && fi.IsDir()
+}
+
+// shown reports whether a host path, links followed, is visible at its own place
+// because a folder above it is.
+func (v *viewer) shown(p string) bool {
+	in := func(dir string) bool { return within(p, dir) }
+	return slices.ContainsFunc(v.top, in) && !slices.ContainsFunc(v.absent, in)
+}
+
+// private reports whether the way to p leads through the private home.
+func (v *viewer) private(p string) bool { return v.own && p != v.home && within(p, v.home) }
+
+// targets lists where sandboxes are mounted.
+func (v *viewer) targets() []string {
+	var ts []string
+	for _, en := range v.spec.Sandbox {
+		for _, m := range en.Mounts {
+			ts = append(ts, m.Target)
 		}
 	}
-	for _, list := range [][]string{v.spec.ReadOnly, v.spec.ReadWrite, v.spec.Hide} {
-		for _, p := range list {
-			if !isCleanAbs(p) || p == "/" {
-				return bad("%q is no absolute path below /", p)
-			}
+	return ts
+}
+
+// check refuses specs that cannot be meant.
+func (v *viewer) check() error {
+	bad := func(format string, args ...any) error { return fault.New(fault.Invalid, "confine", format, args...) }
+	for _, c := range []struct{ what, p string }{
+		{"plan folder", v.spec.PlanDir}, {"state folder", v.spec.StateDir}, {"home", v.spec.HomeDir},
+	} {
+		if !isCleanAbs(c.p) {
+			return bad("the %s %q is no clean absolute path", c.what, c.p)
 		}
 	}
 	switch v.spec.Home {
@@ -69,106 +109,145 @@ func (v *viewer) check() error {
 	default:
 		return bad("unknown home mode %q", v.spec.Home)
 	}
-	v.home = v.spec.HomeDir
-	if real, err := v.host.Resolve(v.home); err == nil {
-		v.home = real
+	switch v.spec.Network {
+	case engine.NetworkNone, engine.NetworkHost:
+	default:
+		return bad("unknown network mode %q", v.spec.Network)
 	}
-	return nil
-}
-
-func isCleanAbs(p string) bool {
-	return path.IsAbs(p) && path.Clean(p) == p && !strings.ContainsRune(p, 0)
-}
-
-// within reports whether p is dir or lies below it, by components.
-func within(p, dir string) bool {
-	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
-}
-
-// system makes the host's top-level entries show read-only, except the closed ones.
-func (v *viewer) system() error {
-	es, err := v.host.ReadDir("/")
-	if err != nil {
-		return fault.Wrap(fault.Unavailable, "confine", err)
+	v.home = v.real(v.spec.HomeDir)
+	if err := v.checkSandboxes(); err != nil {
+		return err
 	}
-	for _, e := range es {
-		p := "/" + e.Name()
-		switch {
-		case slices.Contains(closed, p):
-			if e.Type()&fs.ModeSymlink == 0 {
-				continue
+	return v.checkPaths()
+}
+
+// real follows links as far as the path exists.
+func (v *viewer) real(p string) string {
+	if r, err := v.host.Resolve(p); err == nil {
+		return r
+	}
+	if p == "/" {
+		return p
+	}
+	return path.Join(v.real(path.Dir(p)), path.Base(p))
+}
+
+func (v *viewer) checkSandboxes() error {
+	for _, en := range v.spec.Sandbox {
+		for _, m := range en.Mounts {
+			for _, t := range append([]string{m.Target}, m.Aliases...) {
+				if !isCleanAbs(t) || t == "/" || within(t, "/proc") || within(t, "/sys") || within(t, "/dev") {
+					return fault.New(fault.Invalid, "confine", "a sandbox cannot appear at %q", t)
+				}
 			}
-			fallthrough
-		case e.Type()&fs.ModeSymlink != 0:
-			to, err := v.host.Readlink(p)
-			if err != nil {
-				return fault.Wrap(fault.Unavailable, "confine", err)
-			}
-			v.add(Op{Kind: KindLink, Target: p, Text: to})
-		case e.IsDir():
-			v.add(Op{Kind: KindBind, Source: p, Target: p, ReadOnly: true})
-		case e.Type().IsRegular():
-			if fi, err := v.host.Stat(p); err == nil && fi.Mode().Perm()&0o004 != 0 {
-				v.add(Op{Kind: KindBind, Source: p, Target: p, ReadOnly: true, Optional: true})
+			switch {
+			case m.Kind == engine.MountOverlay:
+				if err := v.checkOverlay(m); err != nil {
+					return err
+				}
+			case m.Kind != engine.MountBind:
+				return fault.New(fault.Invalid, "confine", "unknown kind of mount %q", m.Kind)
 			}
 		}
 	}
-	run := fmt.Sprintf("/run/user/%d", v.host.UID())
-	v.add(
-		Op{Kind: KindTmpfs, Target: "/tmp", Mode: 0o1777},
-		Op{Kind: KindTmpfs, Target: "/var/tmp", Mode: 0o1777},
-		Op{Kind: KindTmpfs, Target: run, Mode: 0o700},
-		Op{Kind: KindTmpfs, Target: "/run/lock", Mode: 0o1777},
-		Op{Kind: KindDir, Target: "/sys", Mode: 0o555},
-		Op{Kind: KindDir, Target: "/home", Mode: 0o755},
-	)
-	v.writable("/tmp", "/var/tmp", run, "/run/lock")
 	return nil
 }
 
-// homes makes the person's home.
-func (v *viewer) homes() error {
-	v.add(Op{Kind: KindBind, Source: path.Join(v.spec.PlanDir, "home"), Target: v.home})
-	v.writable(v.home)
+// checkOverlay refuses a lower with other mounts below it (C53): an overlay does
+// not cross them, and in a user namespace the kernel refuses the whole.
+func (v *viewer) checkOverlay(m engine.Mount) error {
+	for _, l := range m.Lower {
+		real := v.real(l)
+		var nested []string
+		for _, e := range v.mountTable() {
+			if e.point != real && within(e.point, real) {
+				nested = append(nested, e.point)
+			}
+		}
+		if len(nested) > 0 {
+			slices.Sort(nested)
+			return fault.New(fault.Unsupported, "confine", "%s holds other mounts, which an overlay cannot cover", l).
+				WithPaths(slices.Compact(nested)...).
+				WithHint("unmount them, or use `--strategy copy_on_write`")
+		}
+	}
+	return nil
+}
+
+// checkPaths refuses paths that contradict the sandboxes.
+func (v *viewer) checkPaths() error {
+	for _, list := range [][]string{v.spec.ReadOnly, v.spec.ReadWrite, v.spec.Hide} {
+		for _, p := range list {
+			if !isCleanAbs(p) || p == "/" {
+				return fault.New(fault.Invalid, "confine", "%q is no clean absolute path below /", p)
+			}
+		}
+	}
+	for _, p := range append(slices.Clone(v.spec.ReadOnly), v.spec.ReadWrite...) {
+		if !v.exists(p) {
+			return fault.New(fault.NotFound, "confine", "%s does not exist", p)
+		}
+		if within(v.real(p), v.real(v.spec.StateDir)) {
+			return fault.New(fault.Denied, "confine", "%s lies in ambit's own state", p)
+		}
+	}
+	for _, p := range v.spec.ReadWrite {
+		for _, t := range v.targets() {
+			if within(v.real(p), v.real(t)) {
+				return fault.New(fault.Denied, "confine", "%s is part of the sandboxed %s and would be written for real", p, t).
+					WithHint("leave it out: inside, the sandbox can be written")
+			}
+		}
+	}
+	for _, p := range v.spec.Hide {
+		for _, t := range append(v.targets(), v.home) {
+			if within(t, p) || within(v.real(t), v.real(p)) {
+				return fault.New(fault.Conflict, "confine", "hiding %s would hide %s, where commands work", p, t).
+					WithHint("hide a folder below it") // C81
+			}
+		}
+	}
 	return nil
 }
 
 // placed is a mount that the spec asks for, to be put in order.
 type placed struct {
-	ops     []Op
-	at      string
-	aliases []string
+	at  string
+	ops []Op
 }
 
-// mounts adds what the spec names: sandboxes, further paths. What lies deeper
+// paths adds what the spec names: further paths and sandboxes. What lies deeper
 // comes later, so that nothing covers it.
-func (v *viewer) mounts() error {
+func (v *viewer) paths() error {
 	var ps []placed
 	for _, p := range v.spec.ReadOnly {
-		ps = append(ps, placed{at: p, ops: []Op{{Kind: KindBind, Source: p, Target: p, ReadOnly: true}}})
+		ps = append(ps, placed{p, v.show(p, true)})
+	}
+	for _, p := range v.spec.ReadWrite {
+		ps = append(ps, placed{p, v.show(p, false)})
+		v.writable(v.real(p))
 	}
 	var aliases []Op
 	for i, en := range v.spec.Sandbox {
 		for _, m := range en.Mounts {
-			op, err := v.sandboxMount(m)
-			if err != nil {
-				return err
+			readOnly := m.ReadOnly || en.ReadOnly
+			op := Op{Target: m.Target, ReadOnly: readOnly, Private: v.private(m.Target)}
+			if m.Kind == engine.MountOverlay {
+				op.Kind, op.Lower, op.Upper, op.Work = KindOverlay, m.Lower, m.Upper, m.Work
+			} else {
+				op.Kind, op.Source = KindBind, m.Source
 			}
-			ps = append(ps, placed{at: m.Target, ops: []Op{op}})
-			if !m.ReadOnly {
+			ps = append(ps, placed{m.Target, []Op{op}})
+			if !readOnly {
 				v.writable(m.Target)
 			}
 			for _, a := range m.Aliases {
-				aliases = append(aliases, Op{Kind: KindBind, Source: "", Target: a, Text: m.Target})
+				aliases = append(aliases, Op{Kind: KindAlias, Source: m.Target, Target: a, Private: v.private(a)})
 			}
 		}
-		if i == 0 && en.Root != "" {
-			aliases = append(aliases, Op{Kind: KindBind, Target: Workspace, Text: en.Root})
+		if i == 0 && en.Root != "" && en.Root != Workspace {
+			aliases = append(aliases, Op{Kind: KindAlias, Source: en.Root, Target: Workspace})
 		}
-	}
-	for _, p := range v.spec.ReadWrite {
-		ps = append(ps, placed{at: p, ops: []Op{{Kind: KindBind, Source: p, Target: p}}})
-		v.writable(p)
 	}
 	slices.SortStableFunc(ps, func(a, b placed) int {
 		return cmp.Compare(strings.Count(a.at, "/"), strings.Count(b.at, "/"))
@@ -176,35 +255,16 @@ func (v *viewer) mounts() error {
 	for _, p := range ps {
 		v.add(p.ops...)
 	}
-	for _, a := range aliases {
-		v.add(Op{Kind: KindAlias, Target: a.Target, Source: a.Text})
-	}
+	v.add(aliases...)
 	return nil
 }
 
-// sandboxMount turns a strategy's mount into an op.
-func (v *viewer) sandboxMount(m engine.Mount) (Op, error) {
-	if !isCleanAbs(m.Target) || m.Target == "/" {
-		return Op{}, fault.New(fault.Invalid, "confine", "a sandbox cannot be mounted at %q", m.Target)
+// show makes a host path visible where it is, and where its links lead.
+func (v *viewer) show(p string, readOnly bool) []Op {
+	real := v.real(p)
+	ops := []Op{{Kind: KindBind, Source: real, Target: real, ReadOnly: readOnly, Private: v.private(real)}}
+	if p != real {
+		ops = append(ops, Op{Kind: KindAlias, Source: real, Target: p, ReadOnly: readOnly, Private: v.private(p)})
 	}
-	op := Op{Target: m.Target, ReadOnly: m.ReadOnly, Private: within(m.Target, v.home) && m.Target != v.home}
-	switch m.Kind {
-	case engine.MountOverlay:
-		op.Kind, op.Lower, op.Upper, op.Work = KindOverlay, m.Lower, m.Upper, m.Work
-	case engine.MountBind:
-		op.Kind, op.Source = KindBind, m.Source
-	default:
-		return Op{}, fault.New(fault.Invalid, "confine", "unknown kind of mount %q", m.Kind)
-	}
-	return op, nil
-}
-
-// masks hides what must not show although something above it does.
-func (v *viewer) masks() error {
-	v.add(Op{Kind: KindMask, Target: v.spec.StateDir})
-	v.out.Hidden = append(v.out.Hidden, v.spec.StateDir)
-	for _, p := range v.spec.Hide {
-		v.add(Op{Kind: KindMask, Target: p})
-	}
-	return nil
+	return ops
 }

@@ -1,20 +1,26 @@
 package view
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 )
 
 // Host is what a view needs to know of the machine; the real one or a table's.
-// Paths are absolute.
+// Paths are absolute. Nothing of a sandboxed tree is read through it.
 type Host interface {
 	Lstat(path string) (fs.FileInfo, error)
 	Stat(path string) (fs.FileInfo, error)
 	Readlink(path string) (string, error)
 	ReadDir(path string) ([]fs.DirEntry, error)
-	ReadFile(path string) ([]byte, error) // small files of the system and the person's own settings
-	Resolve(path string) (string, error)  // with every link followed
+	// ReadHead returns at most n bytes from a file's start. Files of proc and the
+	// person's own settings only.
+	ReadHead(path string, n int) ([]byte, error)
+	// Resolve returns the path with every link followed.
+	Resolve(path string) (string, error)
+	// Same reports whether both paths lead to the same object.
+	Same(a, b string) bool
 	UID() int
 	Getenv(name string) string
 }
@@ -36,11 +42,36 @@ func (OS) Readlink(p string) (string, error) { return os.Readlink(p) }
 // ReadDir is os.ReadDir.
 func (OS) ReadDir(p string) ([]fs.DirEntry, error) { return os.ReadDir(p) }
 
-// ReadFile is os.ReadFile.
-func (OS) ReadFile(p string) ([]byte, error) { return os.ReadFile(p) }
+// ReadHead reads the start of a regular file or a file of proc; it never waits
+// on a pipe or device.
+func (OS) ReadHead(p string, n int) ([]byte, error) {
+	fi, err := os.Stat(p)
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: p, Err: fs.ErrInvalid}
+	}
+	f, err := os.Open(p)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, int64(n)))
+}
 
 // Resolve is filepath.EvalSymlinks.
 func (OS) Resolve(p string) (string, error) { return filepath.EvalSymlinks(p) }
+
+// Same compares by device and inode.
+func (OS) Same(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
 
 // UID is the effective user id.
 func (OS) UID() int { return os.Geteuid() }

@@ -11,7 +11,7 @@ const (
 	KindTmpfs   Kind = "tmpfs"   // an empty private file system, mode Mode
 	KindDir     Kind = "dir"     // a folder in what is there already
 	KindLink    Kind = "link"    // a symbolic link with text Text
-	KindFile    Kind = "file"    // a regular file with contents Text, unless there is one
+	KindFile    Kind = "file"    // a regular file with contents Text, unless there is one; with ReadOnly, over one
 	KindMask    Kind = "mask"    // hides Target: a folder becomes empty, a file empty and read-only
 )
 
@@ -39,6 +39,8 @@ type Layout struct {
 	// Scratch is an existing empty folder of the host; the new root is mounted on it.
 	Scratch string `json:"scratch"`
 	Ops     []Op   `json:"ops"`
+	// MakeDirs are folders of the plan that must exist before, mode 0700.
+	MakeDirs []string `json:"make_dirs,omitempty"`
 	// Writable are the paths inside that commands may write, for Landlock.
 	Writable []string `json:"writable"`
 	// Hidden are host paths that must not show inside, for the proof.
