@@ -130,8 +130,10 @@ func (d *differ) describe(ctx context.Context, cands []candidate, dr *drift, set
 	return out, nil
 }
 
-// classify splits candidates by the resource's ignore rules. A directory that is
-// new or gone and holds only ignored things counts as ignored, as git sees it.
+// classify splits candidates by the resource's ignore rules. In git a directory
+// exists by what it holds: a new one with only ignored things in it counts as
+// ignored, and so does a deleted one that held anything ignored, since that is
+// not carried and keeps the real directory in place.
 func classify(ctx context.Context, cands []candidate, elsewhere *[]string, git bool,
 	rules func(context.Context, []string) (map[string]bool, error),
 ) (kept, ignored []candidate, err error) {
@@ -157,14 +159,15 @@ func classify(ctx context.Context, cands []candidate, elsewhere *[]string, git b
 	// Parents come before their children, so backwards every directory is met
 	// after all that it holds.
 	drop := make([]bool, len(cands))
-	holds, keeps := map[string]bool{}, map[string]bool{}
+	drops, keeps := map[string]bool{}, map[string]bool{} // by parent directory
 	for i := len(cands) - 1; i >= 0; i-- {
 		c := cands[i]
-		oneSided := (c.before == nil && c.after.isDir()) || (c.after == nil && c.before.isDir())
-		drop[i] = hit[paths[i]] || (git && oneSided && holds[c.path] && !keeps[c.path])
+		newDir, goneDir := c.before == nil && c.after.isDir(), c.after == nil && c.before.isDir()
+		drop[i] = hit[paths[i]] || (git && drops[c.path] && (goneDir || (newDir && !keeps[c.path])))
 		parent, _ := fsop.SplitRel(c.path)
-		holds[parent] = true
-		if !drop[i] {
+		if drop[i] {
+			drops[parent] = true
+		} else {
 			keeps[parent] = true
 		}
 	}

@@ -30,7 +30,7 @@ func (s *Sandbox) destroy(ctx context.Context, abandon bool) error {
 	}
 	if !s.st.Destroying {
 		if !abandon {
-			if err := s.checkCommits(ctx, dir); err != nil {
+			if err := s.checkCommits(ctx); err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"context"
 	"errors"
 	"sort"
 
@@ -160,4 +161,45 @@ func sorted(set map[string]bool) []string {
 	}
 	sort.Strings(out)
 	return out
+}
+
+// readSmall returns the contents of a regular file of the view; nothing for
+// anything else, and for one above the limit.
+func (v *view) readSmall(path string, limit int64) ([]byte, error) {
+	n, err := v.lookup(path)
+	if err != nil || n == nil || n.info.Kind != fsop.KindFile || n.info.Size > limit {
+		return nil, err
+	}
+	raw, err := fsop.ReadFile(v.layers[n.at].root, path, limit)
+	return raw, absent(err)
+}
+
+// walk visits everything below a directory of the view, parents first, sorted.
+func (v *view) walk(ctx context.Context, dir string, n *node, fn func(path string, n *node) error) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	if err := v.names(dir, n.dirs, names); err != nil {
+		return err
+	}
+	for _, name := range sorted(names) {
+		p := fsop.Join(dir, name)
+		c, err := v.child(dir, n, p)
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			continue
+		}
+		if err := fn(p, c); err != nil {
+			return err
+		}
+		if c.isDir() {
+			if err := v.walk(ctx, p, c, fn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
