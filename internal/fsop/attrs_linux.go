@@ -71,3 +71,27 @@ func utimesFD(h int, mtime time.Time) error {
 	ts := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, {Sec: mtime.Unix(), Nsec: int64(mtime.Nanosecond())}}
 	return ignoreIntr(func() error { return unix.UtimesNanoAt(h, "", ts, unix.AT_EMPTY_PATH) })
 }
+
+// Writable reports whether entries of the directory rel can be made, renamed and
+// removed by this process, as far as permissions say; a read-only file system
+// says no. It asks for the effective ids.
+func (d *Dir) Writable(rel string) (bool, error) {
+	h, _, err := d.handle("check access", rel)
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(h)
+	if err := d.before("faccessat", rel); err != nil {
+		return false, fail("check access", d.abs(rel), err)
+	}
+	err = ignoreIntr(func() error {
+		return unix.Faccessat2(h, "", unix.W_OK|unix.X_OK, unix.AT_EMPTY_PATH|unix.AT_EACCESS)
+	})
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EROFS), errors.Is(err, unix.EPERM):
+		return false, nil
+	}
+	return false, fail("check access", d.abs(rel), err)
+}

@@ -4,6 +4,7 @@ package fsop
 
 import (
 	"context"
+	"io"
 	"os"
 	"runtime"
 	"time"
@@ -58,6 +59,8 @@ func (d *Dir) GetXattr(string, string) ([]byte, error) { return nil, unsupported
 func (d *Dir) SetXattr(string, string, []byte) error   { return unsupported("set attribute") }
 func (d *Dir) RemoveXattr(string, string) error        { return unsupported("remove attribute") }
 func (d *Dir) ListXattr(string) ([]string, error)      { return nil, unsupported("list attributes") }
+func (d *Dir) Writable(string) (bool, error)           { return false, unsupported("check access") }
+func (d *Dir) SyncFile(*os.File, string) error         { return unsupported("sync file") }
 func (d *Dir) Sync() error                             { return unsupported("sync directory") }
 func (d *Dir) SyncDir(string) error                    { return unsupported("sync directory") }
 func (d *Dir) Statfs() (FSInfo, error)                 { return FSInfo{}, unsupported("ask file system") }
@@ -72,6 +75,10 @@ func CopyFile(context.Context, *Dir, string, *Dir, string, CopyOptions) (CopyRes
 
 func CopyTree(context.Context, *Dir, string, *Dir, string, TreeOptions) (CopyStats, error) {
 	return CopyStats{}, unsupported("copy tree")
+}
+
+func WriteNew(context.Context, *Dir, string, io.Reader) (*os.File, int64, string, error) {
+	return nil, 0, "", unsupported("write file")
 }
 
 func HashFile(context.Context, *Dir, string) (string, int64, error) {

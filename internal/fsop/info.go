@@ -56,6 +56,9 @@ type Info struct {
 	RdevMajor, RdevMinor uint32
 	Mtime, Ctime         time.Time
 	Btime                time.Time // zero where the file system has none
+	// Immutable says that an attribute (chattr +i or +a) forbids to change,
+	// rename or remove it.
+	Immutable bool
 }
 
 // Identity tells objects apart within one boot. It is comparable. Between two

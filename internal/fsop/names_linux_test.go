@@ -1,11 +1,15 @@
 package fsop
 
 import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -211,5 +215,66 @@ func TestReadFileStopsAtItsLimit(t *testing.T) {
 	must(t, os.Truncate(s.in+"/f", 0))
 	if data, err := ReadFile(s.root, "f", 0); err != nil || len(data) != 0 {
 		t.Errorf("%d, %v", len(data), err)
+	}
+}
+
+func TestWriteNewKeepsBytesAndLeavesHoles(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	block := func(c byte, n int) string { return strings.Repeat(string([]byte{c}), n) }
+	for i, data := range []string{
+		"", "x", block(0, 1), block(0, holeBlock), block(0, holeBlock+1), block(0, 1<<20), "x" + block(0, 1<<20) + "y",
+		block('a', holeBlock) + block(0, 3*holeBlock) + block('b', 5), block(0, copyBuffer) + "z", block('q', copyBuffer+1),
+	} {
+		name := fmt.Sprint(i)
+		f, size, sum, err := WriteNew(t.Context(), s.root, name, strings.NewReader(data))
+		must(t, err)
+		must(t, s.root.SyncFile(f, name))
+		f.Close()
+		got, err := ReadFile(s.root, name, 1<<30)
+		must(t, err)
+		want := fmt.Sprintf("%x", sha256.Sum256([]byte(data)))
+		if string(got) != data || size != int64(len(data)) || sum != want {
+			t.Errorf("case %d: %d bytes, %s", i, size, sum)
+		}
+		info, _ := s.root.Stat(name)
+		if len(data) > 1<<19 && strings.Count(data, "\x00") > 1<<19 && info.Blocks*512 > 64<<10 {
+			t.Errorf("case %d: %d blocks", i, info.Blocks)
+		}
+		if info.Mode != 0o600 {
+			t.Errorf("case %d: mode %o", i, info.Mode)
+		}
+	}
+	_, _, _, err := WriteNew(t.Context(), s.root, "0", strings.NewReader("x"))
+	wantCode(t, err, fault.Exists)
+	_, _, _, err = WriteNew(t.Context(), s.root, "broken", iotest.ErrReader(errors.New("broken")))
+	if err == nil {
+		t.Error("a broken reader was taken")
+	}
+	wantCode(t, second(s.root.Stat("broken")), fault.NotFound)
+}
+
+func TestWritableAsksThePermissions(t *testing.T) {
+	t.Parallel()
+	if !asUser(t) {
+		return
+	}
+	d, err := OpenRoot(t.TempDir())
+	must(t, err)
+	defer d.Close()
+	for _, mode := range []uint32{0o700, 0o500, 0o300, 0o600, 0o000} {
+		must(t, d.Mkdir("d", mode))
+		ok, err := d.Writable("d")
+		must(t, err)
+		if ok != (mode&0o300 == 0o300) {
+			t.Errorf("%o: %v", mode, ok)
+		}
+		must(t, d.Remove("d"))
+	}
+	etc, err := OpenRoot("/etc")
+	must(t, err)
+	defer etc.Close()
+	if ok, err := etc.Writable("."); ok || err != nil {
+		t.Errorf("/etc: %v, %v", ok, err)
 	}
 }

@@ -32,6 +32,7 @@ func statAt(dirfd int, name string, flags int) (Info, error) {
 		DevMajor: st.Dev_major, DevMinor: st.Dev_minor, RdevMajor: st.Rdev_major, RdevMinor: st.Rdev_minor,
 		Mtime: stamp(st.Mtime), Ctime: stamp(st.Ctime),
 	}
+	info.Immutable = st.Attributes&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0
 	if st.Mask&unix.STATX_BTIME != 0 {
 		info.Btime = stamp(st.Btime)
 	}
