@@ -2,12 +2,6 @@ package topo
 
 import "slices"
 
-func sortInts(s []int) {
-	if !slices.IsSorted(s) {
-		slices.Sort(s)
-	}
-}
-
 // Result is what Sort found.
 type Result[K comparable] struct {
 	// Order holds the nodes, each after all it depends on. With a cycle it holds
@@ -25,30 +19,38 @@ type Result[K comparable] struct {
 // Sort orders nodes by Kahn's algorithm. Whenever several nodes are free the
 // least one is taken; less has to be a strict order, and nodes it does not tell
 // apart keep the order they were given in. The result depends on nothing else.
+//
+// deps names what a node waits for; what is not among the nodes constrains
+// nothing. A node given twice counts once.
 func Sort[K comparable](nodes []K, deps func(K) []K, less func(a, b K) bool) Result[K] {
-	f := NewFrontier(nodes, deps)
+	g := number(nodes, deps)
+	r := SortNumbers(len(g.nodes), g.of, func(i, j int) bool { return less(g.nodes[i], g.nodes[j]) })
+	return Result[K]{Order: g.keys(r.Order), Stuck: g.keys(r.Stuck), Cycle: g.keys(r.Cycle)}
+}
+
+// SortNumbers is Sort for nodes that are numbers from 0 to n-1. A nil less takes
+// the least number first.
+func SortNumbers(n int, deps func(i int) []int, less func(i, j int) bool) Result[int] {
+	f := NewFrontier(n, deps)
 	h := heap{less: func(i, j int) bool {
-		a, b := f.nodes[i], f.nodes[j]
-		if less(a, b) {
-			return true
+		if less == nil {
+			return i < j
 		}
-		return !less(b, a) && i < j
+		return less(i, j) || !less(j, i) && i < j
 	}}
-	for i := range f.nodes {
-		if f.waits[i] == 0 {
-			h.push(i)
-		}
+	for _, i := range f.Free() {
+		h.push(i)
 	}
-	res := Result[K]{Order: make([]K, 0, len(f.nodes))}
+	res := Result[int]{Order: make([]int, 0, n)}
 	for len(h.items) > 0 {
 		i := h.pop()
-		res.Order = append(res.Order, f.nodes[i])
-		f.settle(i, h.push)
+		res.Order = append(res.Order, i)
+		f.Settle(i, h.push)
 	}
-	if len(res.Order) < len(f.nodes) {
-		for i, k := range f.nodes {
+	if len(res.Order) < n {
+		for i := range n {
 			if !f.settled[i] {
-				res.Stuck = append(res.Stuck, k)
+				res.Stuck = append(res.Stuck, i)
 			}
 		}
 		res.Cycle = f.cycle(deps)
@@ -60,43 +62,67 @@ func Sort[K comparable](nodes []K, deps func(K) []K, less func(a, b K) bool) Res
 // it depends on, each wave in the order the nodes were given in. Nodes on a
 // cycle, and those that wait for one, are in no wave.
 func Waves[K comparable](nodes []K, deps func(K) []K) [][]K {
-	return NewFrontier(nodes, deps).Drain(func(K) bool { return true })
+	g := number(nodes, deps)
+	var waves [][]K
+	for _, wave := range NewFrontier(len(g.nodes), g.of).Drain(func(int) bool { return true }) {
+		waves = append(waves, g.keys(wave))
+	}
+	return waves
+}
+
+// numbered is a graph whose nodes have numbers.
+type numbered[K comparable] struct {
+	nodes []K
+	deps  [][]int
+}
+
+func number[K comparable](nodes []K, deps func(K) []K) *numbered[K] {
+	g := &numbered[K]{nodes: make([]K, 0, len(nodes))}
+	index := make(map[K]int, len(nodes))
+	for _, k := range nodes {
+		if _, ok := index[k]; !ok {
+			index[k] = len(g.nodes)
+			g.nodes = append(g.nodes, k)
+		}
+	}
+	g.deps = make([][]int, len(g.nodes))
+	for i, k := range g.nodes {
+		for _, d := range deps(k) {
+			if j, ok := index[d]; ok {
+				g.deps[i] = append(g.deps[i], j)
+			}
+		}
+	}
+	return g
+}
+
+func (g *numbered[K]) of(i int) []int { return g.deps[i] }
+
+func (g *numbered[K]) keys(nodes []int) []K {
+	if nodes == nil {
+		return nil
+	}
+	keys := make([]K, len(nodes))
+	for n, i := range nodes {
+		keys[n] = g.nodes[i]
+	}
+	return keys
 }
 
 // cycle walks from the first unsettled node along unsettled dependencies, of
 // which each unsettled node has one, until it meets a node again.
-func (f *Frontier[K]) cycle(deps func(K) []K) []K {
+func (f *Frontier) cycle(deps func(int) []int) []int {
 	at := slices.Index(f.settled, false)
-	if at < 0 {
-		return nil
-	}
-	seen := make(map[int]int) // node to its place on the path
+	place := make([]int, len(f.settled)) // 1-based place of a node on the path
 	var path []int
-	for {
-		if from, ok := seen[at]; ok {
-			path = path[from:]
-			break
-		}
-		seen[at] = len(path)
+	for place[at] == 0 {
 		path = append(path, at)
-		next := -1
-		for _, d := range deps(f.nodes[at]) {
-			if j, ok := f.index[d]; ok && !f.settled[j] {
-				next = j
-				break
-			}
-		}
-		if next < 0 {
-			return nil // deps changed its answer; there is nothing true to report
-		}
-		at = next
+		place[at] = len(path)
+		at = deps(at)[slices.IndexFunc(deps(at), func(j int) bool { return !f.settled[j] })]
 	}
+	path = path[place[at]-1:]
 	first := slices.Index(path, slices.Min(path))
-	cycle := make([]K, 0, len(path))
-	for i := range path {
-		cycle = append(cycle, f.nodes[path[(first+i)%len(path)]])
-	}
-	return cycle
+	return slices.Concat(path[first:], path[:first])
 }
 
 // heap is a binary heap of node numbers.

@@ -64,29 +64,25 @@ func TestC112_DiamondEndComesAfterBothSides(t *testing.T) {
 
 func TestFrontierStepByStep(t *testing.T) {
 	t.Parallel()
-	g := graph{"a": nil, "b": {"a"}, "c": {"a", "b"}, "d": nil}
-	f := NewFrontier(g.nodes(), g.deps)
-	steps := []struct {
-		settle string
-		freed  []string
-		free   []string
-	}{
-		{"d", nil, []string{"a"}},
-		{"nobody", nil, []string{"a"}},
-		{"b", nil, []string{"a"}}, // settled before it was free
-		{"a", []string{"c"}, []string{"c"}},
-		{"a", nil, []string{"c"}},
-		{"c", nil, nil},
-	}
-	if got := f.Free(); !reflect.DeepEqual(got, []string{"a", "d"}) {
+	deps := [][]int{0: nil, 1: {0}, 2: {0, 1, 99}, 3: nil}
+	f := NewFrontier(len(deps), func(i int) []int { return deps[i] })
+	if got := f.Free(); !slices.Equal(got, []int{0, 3}) {
 		t.Fatalf("free at the start: %v", got)
 	}
-	for _, s := range steps {
-		if freed := f.Settle(s.settle); !reflect.DeepEqual(freed, s.freed) {
-			t.Errorf("settle %s freed %v, want %v", s.settle, freed, s.freed)
-		}
-		if free := f.Free(); !reflect.DeepEqual(free, s.free) {
-			t.Errorf("after %s free %v, want %v", s.settle, free, s.free)
+	for _, s := range []struct {
+		settle      int
+		freed, free []int
+	}{
+		{3, nil, []int{0}},
+		{1, nil, []int{0}}, // settled before it was free
+		{0, []int{2}, []int{2}},
+		{0, nil, []int{2}},
+		{2, nil, nil},
+	} {
+		var freed []int
+		f.Settle(s.settle, func(i int) { freed = append(freed, i) })
+		if !slices.Equal(freed, s.freed) || !slices.Equal(f.Free(), s.free) {
+			t.Errorf("settle %d freed %v, free %v; want %v, %v", s.settle, freed, f.Free(), s.freed, s.free)
 		}
 	}
 }
@@ -190,9 +186,9 @@ func TestWavesAreMinimal(t *testing.T) {
 
 func TestDrainLeavesOutWhatMayNotRun(t *testing.T) {
 	t.Parallel()
-	g := graph{"a": nil, "b": nil, "c": {"a"}, "d": {"b"}, "e": {"c", "d"}}
-	got := NewFrontier(g.nodes(), g.deps).Drain(func(k string) bool { return k != "b" })
-	if want := [][]string{{"a"}, {"c"}}; !reflect.DeepEqual(got, want) {
+	deps := [][]int{0: nil, 1: nil, 2: {0}, 3: {1}, 4: {2, 3}}
+	got := NewFrontier(len(deps), func(i int) []int { return deps[i] }).Drain(func(i int) bool { return i != 1 })
+	if want := [][]int{{0}, {2}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("waves %v, want %v", got, want)
 	}
 }

@@ -1,0 +1,48 @@
+// Package ticket turns a Markdown checklist into an execution DAG: tasks, files
+// and tests, then nodes, edges, waves, a manifest with its hash, the handoff and
+// the prompt of a step.
+//
+// # Contract
+//
+// Parse reads one file and returns what it understood together with every
+// finding; it never stops at the first and never panics. Build makes the DAG.
+// Both are pure: no file is read or written, no process started, no network, no
+// clock, no randomness, and the input is never changed. The same bytes and the
+// same options give the same result and the same hash, on every machine. All
+// functions may be called concurrently; results are plain data that nothing
+// keeps.
+//
+// Nothing a ticket says authorizes anything. Front matter requests (image,
+// network, resources); whoever runs the plan grants. execution_authorized and
+// authorized are false by type: no value can be put there.
+//
+// Readiness is decided in one place, Dag.Ready and its frontier: waves, the next
+// node and the engine ask the same function.
+//
+// # Grammar
+//
+// Grammars stand behind one small interface. This version has one, practical:
+// CommonMark, in which every list item with a box is a step unless its section
+// says otherwise. What changes the outcome, or might not be meant, is a
+// diagnostic with line and column; no box disappears without one. What a user
+// has to know is in docs/tickets.md.
+//
+// # Limits
+//
+// A file larger than Options.MaxBytes (DefaultMaxBytes, 8 MiB) is refused before
+// it is looked at. So are bytes that are not UTF-8 and NUL bytes. Lists and
+// quotes nest up to maxNesting levels; front matter holds up to
+// maxFrontMatterBytes and no aliases; a DAG has up to MaxEdges edges; at most
+// maxFindings findings are listed. Parsing, ordering and hashing are linear in
+// the size of the file, apart from a logarithm for ties; no expression
+// backtracks.
+//
+// # Protects against
+//
+// A checklist that hides steps from its reader or from ambit (fences, comments,
+// quotes, odd boxes); a dependency that is read as prose, or prose that is read
+// as a dependency; a typing error in a dependency that would let a step run too
+// early; a cycle; a file made to exhaust memory, stack or time. It does not
+// protect against a step whose command or text is harmful: that is what the
+// sandbox is for.
+package ticket

@@ -1,0 +1,323 @@
+package ticket
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ambit-run/ambit/fault"
+)
+
+// linker turns the words of dependencies into tasks.
+type linker struct {
+	*reader
+	x     *labelIndex
+	outer map[string]bool // ids of other tickets this one depends on
+	refs  int             // resolved so far
+	found []mention       // of the title at hand; kept to save allocations
+}
+
+// link reads titles, labels, dependencies and notes of all tasks.
+func (r *reader) link() {
+	l := &linker{reader: r, x: r.newLabelIndex(), outer: map[string]bool{}}
+	for _, id := range r.t.DependsOn {
+		l.outer[fold(id)] = true
+	}
+	pending := make([][]written, len(r.t.Tasks))
+	for i := range r.t.Tasks {
+		pending[i] = l.title(i)
+		pending[i] = append(pending[i], l.notes(i)...)
+		t := &r.t.Tasks[i]
+		t.ID = nodeID(t.Index, t.Title)
+	}
+	for i := range pending { // ids of all nodes are known now
+		for _, w := range pending[i] {
+			l.resolve(i, w)
+		}
+	}
+	r.reportDuplicates(l.x)
+	r.reportStates()
+}
+
+// written is a dependency as it stands in the text.
+type written struct {
+	idRef
+	line, column int
+	explicit     bool // nothing else can be meant: ⛔ id, "Depends on: id"
+}
+
+// accept decides whether a word behind a keyword is meant as an id. In prose a
+// number is one only if it is known here and nothing follows that it could count.
+func (l *linker) accept(s string, explicit bool) func(idRef) bool {
+	return func(ref idRef) bool {
+		if ref.ends != nil && ref.ends.from.family == "" {
+			return explicit || l.acceptNumbers(s, ref)
+		}
+		if ref.text[0] == '#' || ref.ends != nil {
+			return true
+		}
+		if l.x.knows(ref.key) || l.outer[ref.key] {
+			return true
+		}
+		if number, dotted := isNumber(ref.text); number {
+			if explicit {
+				return true
+			}
+			return endsClause(s, ref.end) && (dotted || l.x.nth(ref.text) > 0)
+		}
+		return looksLikeID(ref.text)
+	}
+}
+
+// acceptNumbers decides about a range of numbers in prose: "after 1.1-1.4" where
+// these are labels, "after 2-4" where nothing is labelled, not "after 2-3 days".
+func (l *linker) acceptNumbers(s string, ref idRef) bool {
+	from, to := ref.ends.from, ref.ends.to
+	if _, ends := l.x.between(from, to); ends {
+		return true
+	}
+	return endsClause(s, ref.end) && l.x.numbered && to.n == 1 && to.nums[0] <= l.x.size
+}
+
+// nth returns the task that a plain number means where nothing is labelled.
+func (x *labelIndex) nth(number string) int {
+	n, err := strconv.Atoi(number)
+	if err != nil || !x.numbered || n < 1 || n > x.size {
+		return 0
+	}
+	return n
+}
+
+// endsClause reports whether a clause may end at s[i:].
+func endsClause(s string, i int) bool {
+	i = skipSpace(s, i)
+	if i == len(s) || strings.IndexByte(".,;:)]}*_&", s[i]) >= 0 {
+		return true
+	}
+	_, sep := separator(s, i)
+	return sep || dashSeparator(s[i:])
+}
+
+// title sets the title of the i-th task and returns the dependencies stated in it.
+func (l *linker) title(i int) (deps []written) {
+	t, raw := &l.t.Tasks[i], &l.raws[i]
+	text := raw.text
+	found := l.found[:0]
+	for {
+		found = mentions(found[:0], text, l.accept(text, false))
+		// A clause that runs over the end of the line goes on in the next.
+		if n := len(found); n == 0 || !found[n-1].open || len(raw.notes) == 0 || !raw.notes[0].continues || len(text) > 4096 {
+			break
+		}
+		text += " " + raw.notes[0].text
+		raw.notes = raw.notes[1:]
+	}
+	l.found = found
+	if len(found) == 0 {
+		t.Title = text
+		return nil
+	}
+	line, column := l.src.at(raw.offset)
+	var cuts []span
+	for _, m := range found {
+		switch {
+		case m.prose():
+			l.proseNote(text, m, line, column)
+			continue
+		case m.kind == mentionClause && m.keyword.word == wordBlocks:
+			l.wrongWay(m, line, column)
+			continue
+		case m.kind == mentionClause:
+			m.end = throughDoneWords(text, m.end)
+			if m.keyword.word == wordBlockedBy {
+				m.start = backOverIs(text, m.start)
+			}
+			fallthrough
+		case m.kind == mentionMark:
+			for _, ref := range m.refs {
+				deps = append(deps, written{ref, line, column + min(ref.start, len(raw.text)), m.kind == mentionMark})
+			}
+		}
+		cuts = append(cuts, m.span)
+	}
+	if t.Title = cutTitle(text, cuts); t.Title == "" {
+		t.Title = text
+		l.rep.warn(t.Line, t.Column, finding{
+			summary: "the task says what it waits for and not what is to be done",
+			hint:    "put the work before the dependency",
+		})
+	}
+	return deps
+}
+
+// proseNote tells that a keyword was read as a word of the title.
+func (l *linker) proseNote(text string, m mention, line, column int) {
+	rest := strings.TrimSpace(text[m.end:])
+	if rest == "" || m.keyword.word == wordBlocks {
+		return
+	}
+	l.rep.note(line, column+min(m.start, len(text)), finding{
+		summary: fmt.Sprintf("%q is read as words, not as a dependency", clip(text[m.start:])),
+		detail:  "no id follows: none of this ticket, and nothing with a digit, hyphen, underscore or point in it",
+		hint:    "for a dependency name a task: `depends on T001`",
+	})
+}
+
+func (l *linker) wrongWay(m mention, line, column int) {
+	ref := m.refs[0].text
+	l.rep.warn(line, column+m.start, finding{
+		summary: fmt.Sprintf("%q is not read as a dependency", "blocks "+ref),
+		detail:  "dependencies have one direction: a task names what it waits for",
+		hint:    fmt.Sprintf("write `depends on …` at %s", ref),
+	})
+}
+
+// notes sets the notes of the i-th task and returns the dependencies stated in
+// lines below its box.
+func (l *linker) notes(i int) (deps []written) {
+	t, raw := &l.t.Tasks[i], &l.raws[i]
+	if len(raw.notes) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	opened := false // the last line was "Depends on:" and a list may follow
+	for _, n := range raw.notes {
+		if !n.code {
+			found, stated, opens := l.dependencyLine(n, n.listed && opened)
+			if stated {
+				line, _ := l.src.at(n.offset)
+				l.marks.use(line)
+				deps = append(deps, found...)
+				opened = opens || n.listed && opened
+				continue
+			}
+		}
+		if !n.listed {
+			opened = false
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(strings.Repeat("  ", n.depth))
+		if n.bullet {
+			b.WriteString("- ")
+		}
+		b.WriteString(n.text)
+		t.hasWork = t.hasWork || !isMetadata(n.text)
+	}
+	t.Notes = b.String()
+	return deps
+}
+
+// dependencyLine reads a line that only states dependencies: "Depends on: T001",
+// "_Depends: 1.2_", "Blocked by T3", or an id in a list below such a line.
+func (l *linker) dependencyLine(n noteLine, listed bool) (deps []written, stated, opens bool) {
+	s := n.text
+	start := 0
+	for start < len(s) && strings.IndexByte("*_- ", s[start]) >= 0 {
+		start++
+	}
+	line, column := l.src.at(n.offset)
+	ids := start
+	k, ok := keywordAt(s, start)
+	switch {
+	case ok && k.word != wordBlocks && (k.colon || k.word == wordDepends || k.word == wordBlockedBy):
+		ids = k.end
+	case listed:
+		k.colon = true
+	default:
+		return nil, false, false
+	}
+	rest := strings.Trim(s[ids:], "*_ \t.")
+	if rest == "" {
+		return nil, true, true
+	}
+	if saysNone(rest) {
+		return nil, true, false
+	}
+	refs, _ := idList(s, ids, l.accept(s, k.colon))
+	if len(refs) == 0 {
+		if !k.colon {
+			return nil, false, false // prose: "Depends on the weather"
+		}
+		l.rep.warn(line, column, finding{
+			summary: fmt.Sprintf("%q names no task", clip(s)),
+			hint:    "name tasks by label, id or number, separated by commas: `Depends on: T001, T002`",
+		})
+		return nil, false, false
+	}
+	for _, ref := range refs {
+		deps = append(deps, written{ref, line, column + ref.start, true})
+	}
+	left := strings.Trim(s[throughDoneWords(s, refs[len(refs)-1].end):], "*_ \t.,;()")
+	if left != "" {
+		l.rep.note(line, column+refs[len(refs)-1].end, finding{
+			summary: fmt.Sprintf("%q behind the ids is not read", clip(left)),
+		})
+	}
+	return deps, true, false
+}
+
+// opensDependencyList reports whether a line says "Depends on:" and no more, so
+// that the entries of a list below it are ids.
+func opensDependencyList(s string) bool {
+	s = strings.TrimSpace(s)
+	start := 0
+	for start < len(s) && strings.IndexByte("*_", s[start]) >= 0 {
+		start++
+	}
+	k, ok := keywordAt(s, start)
+	return ok && k.colon && k.word != wordBlocks && strings.Trim(s[k.end:], "*_ ") == ""
+}
+
+func saysNone(s string) bool {
+	switch strings.ToLower(s) {
+	case "none", "nothing", "n/a", "na", "no", "nil", "-", "–", "—", "no dependencies":
+		return true
+	}
+	return false
+}
+
+// isMetadata reports whether a line below a box says something about the task and
+// nothing to do: a whole line in emphasis with a colon, as "_Requirements: 1.2_".
+func isMetadata(s string) bool {
+	return len(s) > 2 && (s[0] == '_' || s[0] == '*') && s[len(s)-1] == s[0] && s[1] != s[0] && strings.Contains(s, ":")
+}
+
+// reportStates notes tasks that will not run, and ticked tasks with open children.
+func (r *reader) reportStates() {
+	var cancelled, deferred, open []int
+	for _, t := range r.t.Tasks {
+		switch t.State {
+		case StateCancelled:
+			cancelled = append(cancelled, t.Line)
+		case StateDeferred:
+			deferred = append(deferred, t.Line)
+		case StateDone:
+			for _, c := range t.Children {
+				if s := r.t.Tasks[c-1].State; s == StateTodo || s == StateDoing {
+					open = append(open, t.Line)
+					break
+				}
+			}
+		}
+	}
+	if len(cancelled) > 0 {
+		r.rep.note(cancelled[0], 0, finding{
+			summary: count(len(cancelled), "task") + " cancelled ([-]): not run; what depends on them goes on",
+			detail:  lineList(cancelled),
+		})
+	}
+	if len(deferred) > 0 {
+		r.rep.note(deferred[0], 0, finding{
+			summary: count(len(deferred), "task") + " deferred ([~]): not run; what depends on them waits",
+			detail:  lineList(deferred),
+		})
+	}
+	if len(open) > 0 {
+		r.rep.add(fault.SeverityWarning, open[0], 0, finding{
+			summary: count(len(open), "ticked task") + " with nested tasks that are not",
+			detail:  lineList(open) + "; the nested tasks are still planned",
+		})
+	}
+}

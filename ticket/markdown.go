@@ -1,0 +1,107 @@
+package ticket
+
+import (
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// maxNesting is how many lists or quotes may stand inside each other. Real files
+// have up to six. The tree is walked recursively and every open level costs time
+// on every line, so a hostile file must not choose it.
+const maxNesting = 32
+
+// region is a part of the source read as Markdown on its own.
+type region struct {
+	text []byte
+	base int // offset of text in the source
+	root ast.Node
+	deep int // offset in the source of the first thing nested too deeply; -1 = none
+}
+
+// parseRegion reads the blocks of src.text[from:to]. Inline markup is not read:
+// titles keep it as written.
+func parseRegion(src *source, from, to int) *region {
+	r := &region{text: src.text[from:to], base: from, deep: -1}
+	limit := func(p parser.BlockParser) parser.BlockParser { return &nestingLimit{p, r} }
+	p := parser.NewParser(parser.WithBlockParsers(
+		util.Prioritized(parser.NewSetextHeadingParser(), 100),
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(limit(parser.NewListParser()), 300),
+		util.Prioritized(limit(parser.NewListItemParser()), 400),
+		util.Prioritized(parser.NewCodeBlockParser(), 500),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(limit(parser.NewBlockquoteParser()), 800),
+		util.Prioritized(parser.NewHTMLBlockParser(), 900),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	))
+	r.root = p.Parse(text.NewReader(r.text))
+	return r
+}
+
+// nestingLimit refuses to open a block inside too many others; its lines are then
+// read as text, and the place is reported.
+type nestingLimit struct {
+	parser.BlockParser
+	region *region
+}
+
+// Open opens the block unless it is nested too deeply.
+func (n *nestingLimit) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	depth := 0
+	for p := parent; p != nil; p = p.Parent() {
+		depth++
+	}
+	// A list counts twice: for itself and for its item.
+	if depth > 2*maxNesting {
+		if n.region.deep < 0 {
+			_, seg := reader.Position()
+			n.region.deep = n.region.base + seg.Start
+		}
+		return nil, parser.NoChildren
+	}
+	return n.BlockParser.Open(parent, reader, pc)
+}
+
+// blockLines calls f with the offset in the source of every line that a block and
+// the blocks in it have text on.
+func (r *region) blockLines(n ast.Node, f func(offset int)) {
+	if n.Type() != ast.TypeInline && n.Type() != ast.TypeDocument {
+		lines := n.Lines()
+		for i := range lines.Len() {
+			f(r.base + lines.At(i).Start)
+		}
+		if h, ok := n.(*ast.HTMLBlock); ok && h.HasClosure() {
+			f(r.base + h.ClosureLine.Start)
+		}
+	}
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if c.Type() != ast.TypeInline {
+			r.blockLines(c, f)
+		}
+	}
+}
+
+// rawLines returns the lines of a block as written, without their ends, and
+// their offsets in the source.
+func (r *region) rawLines(n ast.Node) []rawLine {
+	lines := n.Lines()
+	out := make([]rawLine, 0, lines.Len())
+	for i := range lines.Len() {
+		seg := lines.At(i)
+		b := seg.Value(r.text)
+		for len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r') {
+			b = b[:len(b)-1]
+		}
+		out = append(out, rawLine{string(b), r.base + seg.Start})
+	}
+	return out
+}
+
+// rawLine is one line of a block.
+type rawLine struct {
+	text   string
+	offset int
+}
