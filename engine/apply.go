@@ -153,6 +153,21 @@ func gate(rv *Review, allow []changeset.Flag) error {
 		WithHint("look at them with `ambit diff`, then leave them out with --only, or say %s", strings.Join(names, " "))
 }
 
+// Destination says where an apply that was asked to go to "to" ("" = the default)
+// carries a resource's changes: only git knows commits and branches; the default
+// is a commit for a ticket's steps in a checkout that has one, else the files.
+func (p *Plan) Destination(r Resource, to ApplyTo) ApplyTo {
+	switch {
+	case r.Git == nil:
+		return ToWorktree
+	case to != "":
+		return to
+	case p.Kind == "run" && r.Git.Head != "":
+		return ToCommit
+	}
+	return ToWorktree
+}
+
 // parts pairs each changed sandbox with the target that carries it, bottom-up.
 func (e *Engine) parts(ctx context.Context, c *cell, rv *Review, req ApplyRequest, whole bool) (parts []part, notices []string, err error) {
 	p := c.plan
@@ -164,15 +179,7 @@ func (e *Engine) parts(ctx context.Context, c *cell, rv *Review, req ApplyReques
 		if len(rs.Set.Drift) > 0 {
 			notices = append(notices, fmt.Sprintf("%s: %d paths changed outside meanwhile; they are not touched", rec.Resource.Name, len(rs.Set.Drift)))
 		}
-		to := req.To
-		switch {
-		case rec.Resource.Git == nil:
-			to = ToWorktree
-		case to == "" && p.Kind == "run" && rec.Resource.Git.Head != "":
-			to = ToCommit
-		case to == "":
-			to = ToWorktree
-		}
+		to := p.Destination(rec.Resource, req.To)
 		t, err := e.target(to)
 		if err != nil {
 			return nil, nil, err

@@ -124,7 +124,7 @@ func runApply(ctx context.Context, d *deps, cmd *cobra.Command, o *applyOptions)
 					return err
 				}
 			}
-			yes, err := d.confirm(ctx, false, "apply", fmt.Sprintf("apply %s to %s?", plural(n, "change"), destination(t.plan, o)))
+			yes, err := d.confirm(ctx, false, "apply", fmt.Sprintf("apply %s to %s?", plural(n, "change"), destination(t.plan, o.to, o.branch)))
 			if err != nil {
 				return err
 			}
@@ -156,21 +156,26 @@ func runApply(ctx context.Context, d *deps, cmd *cobra.Command, o *applyOptions)
 }
 
 // destination says in words where an apply goes.
-func destination(p *engine.Plan, o *applyOptions) string {
-	where := resourcePaths(p)
-	switch o.to {
-	case engine.ToWorktree:
-		return "the working tree of " + where
-	case engine.ToCommit:
-		return "the checked-out branch of " + where
-	case engine.ToBranch:
-		name := o.branch
-		if name == "" {
-			name = "ambit/" + p.ID
+func destination(p *engine.Plan, to engine.ApplyTo, branch string) string {
+	var out []string
+	for _, s := range p.Sandboxes {
+		where := visible(s.Resource.Path)
+		switch p.Destination(s.Resource, to) {
+		case engine.ToCommit:
+			where = "the checked-out branch of " + where
+		case engine.ToBranch:
+			if branch == "" {
+				branch = "ambit/" + p.ID
+			}
+			where = "branch " + visible(branch) + " of " + where
+		case engine.ToWorktree:
+			if s.Resource.Git != nil {
+				where = "the working tree of " + where
+			}
 		}
-		return "branch " + visible(name) + " of " + where
+		out = append(out, where)
 	}
-	return where
+	return strings.Join(out, " and ")
 }
 
 // applied says what an apply did, on stderr.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -48,5 +49,17 @@ func TestExitCode(t *testing.T) {
 		if got := exitCode(tt.err); got != tt.want {
 			t.Errorf("exitCode(%v) = %d, want %d", tt.err, got, tt.want)
 		}
+	}
+}
+
+func TestJoinedErrorsAreAllSaid(t *testing.T) {
+	t.Parallel()
+	first := fault.New(fault.Conflict, "apply", "a.txt moved")
+	err := &withFields{err: errors.Join(errors.Join(first, nil), fault.New(fault.Internal, "unlock", "no lock"))}
+	if got := describe(err); got.Code != "conflict" || got.Op != "apply" || got.Message != "a.txt moved; besides, unlock: no lock" {
+		t.Errorf("%+v", got)
+	}
+	if exitCode(err) != 5 {
+		t.Errorf("exit code %d", exitCode(err))
 	}
 }

@@ -100,7 +100,26 @@ func describe(err error) errorObject {
 	}
 	o.Code, o.Op, o.Hint = string(f.Code), f.Op, f.Hint
 	o.Message = strings.TrimPrefix(f.Error(), f.Op+": ")
+	for _, more := range joined(err)[1:] {
+		o.Message += "; besides, " + more.Error()
+	}
 	o.Paths = append(o.Paths, f.Paths...)
 	o.Diagnostics = append(o.Diagnostics, f.Diagnostics...)
 	return o
+}
+
+// joined returns the errors that were joined at the top, the first one first; a
+// clean-up that failed, too, must not be lost.
+func joined(err error) []error {
+	for {
+		switch x := err.(type) { //nolint:errorlint // the layers themselves are looked at
+		case interface{ Unwrap() []error }:
+			all := x.Unwrap()
+			return append(joined(all[0]), all[1:]...)
+		case *withFields:
+			err = x.err
+		default:
+			return []error{err}
+		}
+	}
 }
