@@ -133,11 +133,11 @@ func TestPlainProgress(t *testing.T) {
 		updates []engine.Update
 		want    string
 	}{
-		{"done", false, running(2, engine.StepDone), "ambit: strategy: overlay, because it can be mounted\n▸ n01-a  first  0.0s\n✓ n01-a  first  1.5s\n"},
-		{"verbose", true, running(2, engine.StepDone), "ambit: strategy: overlay, because it can be mounted\n▸ n01-a  first  0.0s\nn01 | line 1\nn01 | line 2\n✓ n01-a  first  1.5s\n"},
+		{"done", false, running(2, engine.StepDone), "ambit: strategy: overlay, because it can be mounted\n▸ n01-a  first\n✓ n01-a  first  1.5s\n"},
+		{"verbose", true, running(2, engine.StepDone), "ambit: strategy: overlay, because it can be mounted\n▸ n01-a  first\nn01 | line 1\nn01 | line 2\n✓ n01-a  first  1.5s\n"},
 		{
 			"failed", false, running(25, engine.StepFailed),
-			"ambit: strategy: overlay, because it can be mounted\n▸ n01-a  first  0.0s\n✗ n01-a  first  ended with code 3\n    … 5 lines before; ambit logs fix-3fz9a/n01-a shows all\n" + many.String(),
+			"ambit: strategy: overlay, because it can be mounted\n▸ n01-a  first\n✗ n01-a  first  ended with code 3\n    … 5 lines before; ambit logs fix-3fz9a/n01-a shows all\n" + many.String(),
 		},
 	} {
 		var b bytes.Buffer

@@ -131,9 +131,11 @@ func (p *plain) step(s engine.Step, now time.Time) {
 	if s.Status == engine.StepPending || s.Group {
 		return
 	}
-	if s.Status != engine.StepRunning {
-		p.outputs.of(s.ID).cleaner.flush()
+	if s.Status == engine.StepRunning {
+		fmt.Fprintf(p.d.stderr, "%s %s  %s\n", mark(p.st, s.Status), visible(s.ID), visible(s.Title))
+		return
 	}
+	p.outputs.of(s.ID).cleaner.flush()
 	fmt.Fprintln(p.d.stderr, stepLine(p.st, s, now))
 	if s.Status == engine.StepFailed && !p.verbose {
 		for _, l := range p.outputs.of(s.ID).failure(p.st, p.plan, s.ID) {

@@ -44,6 +44,14 @@ func (d *deps) report(ctx context.Context, cmd *cobra.Command, err error) int {
 func (d *deps) reportText(cmd *cobra.Command, err error, o errorObject) {
 	st := d.styleFor(d.stderr)
 	d.diagnostics(o.Diagnostics)
+	for _, x := range o.Diagnostics { // what stands above is not said again
+		if x.Severity == fault.SeverityError && strings.Contains(o.Message, x.Summary) {
+			o.Message = "nothing was done, because of " + plural(countErrors(o.Diagnostics), "error")
+		}
+		if x.Hint == o.Hint {
+			o.Hint = ""
+		}
+	}
 	message := visible(o.Message)
 	if o.Op != "" && o.Code != "failed" {
 		message = visible(o.Op) + ": " + message
@@ -70,6 +78,16 @@ func (d *deps) reportText(cmd *cobra.Command, err error, o errorObject) {
 	if o.Code == string(fault.Internal) {
 		fmt.Fprintf(d.stderr, "  %s\n", st.dim("this is a defect in ambit; nothing of your resources was meant to change"))
 	}
+}
+
+func countErrors(list []fault.Diagnostic) int {
+	n := 0
+	for _, x := range list {
+		if x.Severity == fault.SeverityError {
+			n++
+		}
+	}
+	return n
 }
 
 func joinText(a, b string) string {
