@@ -168,6 +168,7 @@ var shared = map[string]string{
 	"internal/confine/holder":        "the process that keeps namespaces, for the rungs that have one",
 	"internal/confine/syscallfilter": "the system call filter, for every rung",
 	"internal/confine/view":          "what a command sees, for every rung",
+	"internal/confine/domain":        "the Landlock domain, for every rung",
 }
 
 func TestTechnologiesKnowNoOther(t *testing.T) {
