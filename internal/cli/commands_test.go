@@ -318,15 +318,16 @@ func TestStatus(t *testing.T) {
 	t.Parallel()
 	f := somePlan()
 	f.plan.Options.Confine = engine.RungNone
-	f.plan.Checkpoints = []engine.Checkpoint{{Name: "before:n01-a", At: noon}}
+	f.plan.Checkpoints = []engine.Checkpoint{{Name: "before:n01-a", At: noon, Auto: true}, {Name: "after:n01-a", At: noon, Auto: true}, {Name: "hand:good", At: noon}}
 	got := typeLine(t, f, "status")
 	want := `plan        try-k7m2q  review
 what        try make fmt
 made        1m ago in /home/u/api
 sandbox     overlay  /home/u/api
 boundary    none — commands run NOT CONFINED, as you asked
-steps       ✓ n01-a  first
-checkpoints before:n01-a  0s ago
+steps       ✓ n01  first
+checkpoints good  0s ago
+            before:n01 after:n01
 next        ambit diff try-k7m2q     see the change
             ambit apply try-k7m2q    carry it into /home/u/api
             ambit discard try-k7m2q  throw it away
@@ -349,7 +350,7 @@ func TestApplyNamesBlockingFlags(t *testing.T) {
 func TestAskedForSteps(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ ref, plan, step string }{
-		{"", "try-k7m2q", ""}, {"try", "try-k7m2q", ""}, {"try-k7m2q/n01", "try-k7m2q", "n01"}, {"n01", "try-k7m2q", "n01"},
+		{"", "try-k7m2q", ""}, {"try", "try-k7m2q", ""}, {"try-k7m2q/n01", "try-k7m2q", "n01-a"}, {"n01", "try-k7m2q", "n01-a"}, {"n01-a", "try-k7m2q", "n01-a"},
 	} {
 		f := somePlan()
 		d := &deps{

@@ -90,7 +90,7 @@ func runDiff(ctx context.Context, d *deps, o *diffOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.step == "" {
+	if o.step = stepID(t.plan, o.step); o.step == "" {
 		o.step = t.step
 	}
 	r, err := t.svc.Review(ctx, engine.ReviewRequest{

@@ -45,7 +45,7 @@ func TestLiveView(t *testing.T) {
 ⠋ n02  Test it  12s  ok  github.com/x/y/pkg/foo 0.3s
 · n03  日本語のドキュメント
 ✗ n04  Gone wrong  ended with code 3
-– n05  After it  skipped because of n04-x
+– n05  After it  skipped because of n04
 `},
 		{30, 24, false, `✓ n01  Write the parser  2.1s
 ⠋ n02  Test it  12s  ok  git…
@@ -61,7 +61,7 @@ func TestLiveView(t *testing.T) {
 ▸ n02  Test it  12s
 · n03  日本語のドキュメント
 ✗ n04  Gone wrong  ended with code 3
-– n05  After it  skipped because of n04-x
+– n05  After it  skipped because of n04
 `},
 	} {
 		v := someSteps()
@@ -133,11 +133,11 @@ func TestPlainProgress(t *testing.T) {
 		updates []engine.Update
 		want    string
 	}{
-		{"done", false, running(2, engine.StepDone), "ambit: strategy: overlay, because it can be mounted\n▸ n01-a  first\n✓ n01-a  first  1.5s\n"},
-		{"verbose", true, running(2, engine.StepDone), "ambit: strategy: overlay, because it can be mounted\n▸ n01-a  first\nn01 | line 1\nn01 | line 2\n✓ n01-a  first  1.5s\n"},
+		{"done", false, running(2, engine.StepDone), "ambit: strategy: overlay, because it can be mounted\n▸ n01  first\n✓ n01  first  1.5s\n"},
+		{"verbose", true, running(2, engine.StepDone), "ambit: strategy: overlay, because it can be mounted\n▸ n01  first\nn01 | line 1\nn01 | line 2\n✓ n01  first  1.5s\n"},
 		{
 			"failed", false, running(25, engine.StepFailed),
-			"ambit: strategy: overlay, because it can be mounted\n▸ n01-a  first\n✗ n01-a  first  ended with code 3\n    … 5 lines before; ambit logs fix-3fz9a/n01-a shows all\n" + many.String(),
+			"ambit: strategy: overlay, because it can be mounted\n▸ n01  first\n✗ n01  first  ended with code 3\n    … 5 lines before; ambit logs fix-3fz9a/n01 shows all\n" + many.String(),
 		},
 	} {
 		var b bytes.Buffer

@@ -64,7 +64,7 @@ func runLogs(ctx context.Context, d *deps, o *logsOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.step == "" {
+	if o.step = stepID(t.plan, o.step); o.step == "" {
 		o.step = t.step
 	}
 	log, step, err := t.svc.Log(ctx, t.plan.ID, o.step)

@@ -82,7 +82,7 @@ func (o *output) failure(st style, plan, step string) []string {
 	o.cleaner.flush()
 	var out []string
 	if o.tail.lost > 0 {
-		out = append(out, st.dim(fmt.Sprintf("    … %s before; ambit logs %s/%s shows all", plural(o.tail.lost, "line"), plan, step)))
+		out = append(out, st.dim(fmt.Sprintf("    … %s before; ambit logs %s/%s shows all", plural(o.tail.lost, "line"), plan, label(step))))
 	}
 	for _, l := range o.tail.lines {
 		out = append(out, "    "+l)
@@ -132,7 +132,7 @@ func (p *plain) step(s engine.Step, now time.Time) {
 		return
 	}
 	if s.Status == engine.StepRunning {
-		fmt.Fprintf(p.d.stderr, "%s %s  %s\n", mark(p.st, s.Status), visible(s.ID), visible(s.Title))
+		fmt.Fprintf(p.d.stderr, "%s %s  %s\n", mark(p.st, s.Status), label(s.ID), visible(s.Title))
 		return
 	}
 	p.outputs.of(s.ID).cleaner.flush()

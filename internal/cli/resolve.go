@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/ambit-run/ambit/engine"
@@ -35,27 +36,33 @@ func (d *deps) find(ctx context.Context, ref string) (target, error) {
 	}
 	t.plan, err = svc.Resolve(ctx, name, dir)
 	if err == nil {
-		t.step = step
+		t.step = stepID(t.plan, step)
 		return t, nil
 	}
 	if name == "" || step != "" || !fault.Is(err, fault.NotFound) {
 		return target{}, err
 	}
 	newest, newestErr := svc.Resolve(ctx, "", dir)
-	if newestErr != nil || !hasStep(newest, name) {
+	if newestErr != nil {
 		return target{}, err
 	}
-	t.plan, t.step = newest, name
+	id := stepID(newest, name)
+	if id == name && !slices.ContainsFunc(newest.Steps, func(s engine.Step) bool { return s.ID == id }) {
+		return target{}, err
+	}
+	t.plan, t.step = newest, id
 	return t, nil
 }
 
-func hasStep(p *engine.Plan, ref string) bool {
+// stepID is the id of the step that a short name ("n01") means; a name that means
+// none stays as it is, for the engine to refuse.
+func stepID(p *engine.Plan, ref string) string {
 	for _, s := range p.Steps {
-		if s.ID == ref || strings.HasPrefix(s.ID, ref+"-") {
-			return true
+		if ref != "" && strings.HasPrefix(s.ID, ref+"-") {
+			return s.ID
 		}
 	}
-	return false
+	return ref
 }
 
 // findIn is find, but "" means the newest plan that covers the current directory

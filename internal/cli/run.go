@@ -196,6 +196,7 @@ func (d *deps) afterRun(ctx context.Context, svc engine.Service, p *engine.Plan,
 				fmt.Fprintln(d.stderr, "not applied, because a step failed")
 			}
 			d.next(p)
+			fmt.Fprintln(d.stderr)
 		}
 		return &withFields{failure, out}
 	case o.yes && changed(review) > 0:
@@ -219,8 +220,21 @@ func (d *deps) afterRun(ctx context.Context, svc engine.Service, p *engine.Plan,
 // next prints what can be done with a plan now.
 func (d *deps) next(p *engine.Plan) {
 	st := d.styleFor(d.stderr)
-	fmt.Fprintf(d.stderr, "%s is %s; nothing of yours has changed\n", st.bold(p.ID), paintStatus(st, p.Status, string(p.Status)))
+	fmt.Fprintf(d.stderr, "%s %s; nothing of yours has changed\n", st.bold(p.ID), paintStatus(st, p.Status, stands(p.Status)))
 	d.commands(nextCommands(p))
+}
+
+// stands says how a plan stands after a run, in words that follow its name.
+func stands(s engine.PlanStatus) string {
+	switch s {
+	case engine.PlanReview:
+		return "waits for your review"
+	case engine.PlanFailed:
+		return "failed"
+	case engine.PlanInterrupted:
+		return "was interrupted"
+	}
+	return "is " + string(s)
 }
 
 // failedStep is the first step that failed, as an error; nil if all ended well.
@@ -229,7 +243,7 @@ func failedStep(p *engine.Plan) error {
 		if s.Status != engine.StepFailed {
 			continue
 		}
-		e := &commandFailed{what: "step " + visible(s.ID), hint: "ambit logs " + p.ID + "/" + s.ID + " shows its output; ambit run --resume " + p.ID + " tries again"}
+		e := &commandFailed{what: "step " + label(s.ID), hint: "ambit logs " + p.ID + "/" + label(s.ID) + " shows its output; ambit run --resume " + p.ID + " tries again"}
 		if s.Exit != nil {
 			e.exit = *s.Exit
 		}

@@ -68,7 +68,7 @@ func TestRunStagesAndRuns(t *testing.T) {
 		!slices.Equal(s.Options.Assume, []string{"x"}) || s.Options.Timeout.Minutes() != 5 || f.run.Plan != "try-k7m2q" {
 		t.Errorf("%+v", s)
 	}
-	for _, w := range []string{"▸ n01-a  first", "1 step: 1 done", "ambit apply try-k7m2q"} {
+	for _, w := range []string{"▸ n01  first", "1 step: 1 done", "ambit apply try-k7m2q"} {
 		if !strings.Contains(got.stderr, w) {
 			t.Errorf("stderr lacks %q:\n%s", w, got.stderr)
 		}
@@ -96,12 +96,12 @@ func TestRunEnds(t *testing.T) {
 	}{
 		{"review", "", func(*fake) {}, 0, "stage run review", "ambit diff try-k7m2q"},
 		{"applied", "--yes", func(*fake) {}, 0, "stage run review apply", "applied 1 change"},
-		{"failed", "", failed, 1, "stage run review", "step n01-a ended with code 3"},
+		{"failed", "", failed, 1, "stage run review", "step n01 ended with code 3"},
 		{"failed is never applied", "--yes", failed, 1, "stage run review", "not applied, because a step failed"},
 		{"took too long", "", func(f *fake) {
 			failed(f)
 			f.plan.Steps[0].Exit, f.plan.Steps[0].Message = nil, "took longer than 1h0m0s"
-		}, 1, "stage run review", "step n01-a failed: took longer than 1h0m0s"},
+		}, 1, "stage run review", "step n01 failed: took longer than 1h0m0s"},
 		{"nothing to apply", "--yes", func(f *fake) { f.sets[0].Set.Changes = nil }, 0, "stage run review", "nothing changed"},
 		{"staging failed", "", func(f *fake) { f.err = fault.New(fault.Unsupported, "stage", "no user namespaces") }, 7, "stage", "no user namespaces"},
 	} {

@@ -110,12 +110,18 @@ func (d *deps) writeStatus(b *strings.Builder, p *engine.Plan, live []engine.Ent
 		}
 		row(name, "%s", stepLine(st, s, now))
 	}
-	for i, c := range p.Checkpoints {
-		name := ""
-		if i == 0 {
-			name = "checkpoints"
+	name := "checkpoints"
+	var own []string // those of the steps: their names in short, which restore-checkpoint takes
+	for _, c := range p.Checkpoints {
+		if moment, step, ok := strings.Cut(c.Name, ":"); ok && c.Auto {
+			own = append(own, visible(moment)+":"+label(step))
+			continue
 		}
-		row(name, "%s  %s", visible(c.Name), st.dim(age(now.Sub(c.At))+" ago"))
+		row(name, "%s  %s", visible(strings.TrimPrefix(c.Name, "hand:")), st.dim(age(now.Sub(c.At))+" ago"))
+		name = ""
+	}
+	if len(own) > 0 {
+		row(name, "%s", strings.Join(own, " "))
 	}
 	for _, a := range p.Applies {
 		row("apply", "%s  %s to %s, %s ago: %s", a.ID, a.Status, a.To, age(now.Sub(a.At)), visible(a.Summary))
@@ -146,7 +152,7 @@ func mark(st style, s engine.StepStatus) string {
 
 // stepLine is a step in one line.
 func stepLine(st style, s engine.Step, now time.Time) string {
-	line := fmt.Sprintf("%s %s  %s", mark(st, s.Status), s.ID, visible(s.Title))
+	line := fmt.Sprintf("%s %s  %s", mark(st, s.Status), label(s.ID), visible(s.Title))
 	switch s.Status {
 	case engine.StepRunning:
 		line += "  " + st.cyan(clock(now.Sub(s.StartedAt)))
@@ -171,7 +177,7 @@ func stepLine(st style, s engine.Step, now time.Time) string {
 
 func skippedFor(s engine.Step) string {
 	if s.SkippedFor != "" {
-		return "skipped because of " + s.SkippedFor
+		return "skipped because of " + label(s.SkippedFor)
 	}
 	return s.Message
 }
