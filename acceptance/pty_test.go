@@ -4,6 +4,7 @@ package acceptance
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -67,6 +68,9 @@ func ptyCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("PTY_CODE", "0")
 	}
 }
+
+// errEnded is the end of a command that did well, but too early.
+var errEnded = errors.New("exit status 0")
 
 type pty struct {
 	master *os.File
@@ -184,7 +188,7 @@ func (p *pty) expect(text string) error {
 				p.at = min(p.at, len(all)) + i + len(text)
 				return nil
 			}
-			return fmt.Errorf("it ended (%v) before %q appeared", err, text)
+			return fmt.Errorf("it ended before %q appeared: %w", text, cmp.Or(err, errEnded))
 		case <-end.C:
 			return fmt.Errorf("%q did not appear in %s", text, patience)
 		}

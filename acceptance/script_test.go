@@ -182,4 +182,3 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 		<-tick.C
 	}
 }
-

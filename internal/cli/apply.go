@@ -124,7 +124,7 @@ func runApply(ctx context.Context, d *deps, cmd *cobra.Command, o *applyOptions)
 					return err
 				}
 			}
-			yes, err := d.confirm(ctx, false, "apply", fmt.Sprintf("apply %s to %s?", plural(n, "change"), destination(t.plan, o.to, o.branch)))
+			yes, err := d.confirm(ctx, "apply", fmt.Sprintf("apply %s to %s?", plural(n, "change"), destination(t.plan, o.to, o.branch)))
 			if err != nil {
 				return err
 			}

@@ -32,10 +32,7 @@ func (d *deps) ask(ctx context.Context, question string) (string, error) {
 
 // confirm asks for yes or no; anything but yes is no. Where nobody can be asked
 // it is a usage error that names --yes.
-func (d *deps) confirm(ctx context.Context, yes bool, what, question string) (bool, error) {
-	if yes {
-		return true, nil
-	}
+func (d *deps) confirm(ctx context.Context, what, question string) (bool, error) {
 	if !d.canAsk() {
 		why := "stdin is no terminal"
 		if d.json {

@@ -91,7 +91,7 @@ func (d *deps) decideFlags(ctx context.Context, r *engine.Review, allow []change
 			}
 			fmt.Fprintf(d.stderr, "    %s%s\n", changeset.Quote(c.Path), why)
 		}
-		yes, err := d.confirm(ctx, false, "apply", "let "+string(f)+" through?")
+		yes, err := d.confirm(ctx, "apply", "let "+string(f)+" through?")
 		if err != nil {
 			return nil, false, err
 		}

@@ -52,7 +52,7 @@ func runDiscard(ctx context.Context, d *deps, o *discardOptions) error {
 				}
 			}
 		}
-		yes, err := d.confirm(ctx, false, "discard", "discard "+t.plan.ID+"?")
+		yes, err := d.confirm(ctx, "discard", "discard "+t.plan.ID+"?")
 		if err != nil {
 			return err
 		}

@@ -79,8 +79,10 @@ func (f *fake) Apply(_ context.Context, req engine.ApplyRequest) (*engine.ApplyR
 }
 
 func (f *fake) Discard(context.Context, string) (*engine.Plan, error) { return f.p(), f.did("discard") }
+
 func (f *fake) Restore(context.Context, string) (*engine.Plan, error) { return f.p(), f.did("restore") }
-func (f *fake) Undo(context.Context, string) (*engine.Plan, error)    { return f.p(), f.did("undo") }
+
+func (f *fake) Undo(context.Context, string) (*engine.Plan, error) { return f.p(), f.did("undo") }
 
 func (f *fake) Recover(context.Context, string) (*engine.RecoverReport, error) {
 	return &f.report, f.did("recover")

@@ -233,8 +233,9 @@ func stands(s engine.PlanStatus) string {
 		return "failed"
 	case engine.PlanInterrupted:
 		return "was interrupted"
+	default:
+		return "is " + string(s)
 	}
-	return "is " + string(s)
 }
 
 // failedStep is the first step that failed, as an error; nil if all ended well.

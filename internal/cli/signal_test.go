@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"syscall"
 	"testing"
@@ -73,7 +74,7 @@ func TestReadLine(t *testing.T) {
 	if got, err := readLine(t.Context(), r); got != "unfinished" || err != nil {
 		t.Errorf("readLine = %q, %v", got, err)
 	}
-	if _, err := readLine(t.Context(), r); err != errNoAnswer {
+	if _, err := readLine(t.Context(), r); !errors.Is(err, errNoAnswer) {
 		t.Errorf("err = %v, want errNoAnswer", err)
 	}
 }

@@ -47,7 +47,7 @@ func runUndo(ctx context.Context, d *deps, o *undoOptions) error {
 				fmt.Fprintf(d.stderr, "  applied %s ago: %s\n", age(d.now().Sub(a.At)), visible(a.Summary))
 			}
 		}
-		yes, err := d.confirm(ctx, false, "undo", fmt.Sprintf("undo %s in %s?", t.plan.ID, resourcePaths(t.plan)))
+		yes, err := d.confirm(ctx, "undo", fmt.Sprintf("undo %s in %s?", t.plan.ID, resourcePaths(t.plan)))
 		if err != nil {
 			return err
 		}

@@ -65,36 +65,58 @@ func duration(field func(*Config) *time.Duration) access {
 // keys is the table of everything that can be set, in the order of the documents.
 func keys() []key {
 	return []key{
-		{name: "confine", env: "AMBIT_CONFINE", values: Rungs, later: LaterRungs,
+		{
+			name: "confine", env: "AMBIT_CONFINE", values: Rungs, later: LaterRungs,
 			project: tighter("none", "landlock", "auto", "native"),
-			access:  one(func(c *Config) *engine.Rung { return &c.Confine })},
-		{name: "network", env: "AMBIT_NETWORK", values: Networks, later: LaterNetworks,
+			access:  one(func(c *Config) *engine.Rung { return &c.Confine }),
+		},
+		{
+			name: "network", env: "AMBIT_NETWORK", values: Networks, later: LaterNetworks,
 			project: tighter("host", "none"),
-			access:  one(func(c *Config) *engine.Network { return &c.Network })},
-		{name: "home", env: "AMBIT_HOME_MODE", values: Homes,
+			access:  one(func(c *Config) *engine.Network { return &c.Network }),
+		},
+		{
+			name: "home", env: "AMBIT_HOME_MODE", values: Homes,
 			project: tighter("ro", "tools", "hidden"),
-			access:  one(func(c *Config) *engine.HomeMode { return &c.Home })},
-		{name: "strategy", env: "AMBIT_STRATEGY", values: Strategies, later: LaterStrategies,
+			access:  one(func(c *Config) *engine.HomeMode { return &c.Home }),
+		},
+		{
+			name: "strategy", env: "AMBIT_STRATEGY", values: Strategies, later: LaterStrategies,
 			project: isolating,
-			access:  one(func(c *Config) *engine.StrategyName { return &c.Strategy })},
-		{name: "dirty", env: "AMBIT_DIRTY", values: Dirties,
-			access: one(func(c *Config) *engine.Dirty { return &c.Dirty })},
-		{name: "include", env: "AMBIT_INCLUDE", list: true,
+			access:  one(func(c *Config) *engine.StrategyName { return &c.Strategy }),
+		},
+		{
+			name: "dirty", env: "AMBIT_DIRTY", values: Dirties,
+			access: one(func(c *Config) *engine.Dirty { return &c.Dirty }),
+		},
+		{
+			name: "include", env: "AMBIT_INCLUDE", list: true,
 			project: adding,
-			access:  many(func(c *Config) *[]string { return &c.Include })},
-		{name: "env", env: "AMBIT_ENV", list: true,
-			access: many(func(c *Config) *[]string { return &c.Env })},
-		{name: "on_failure", env: "AMBIT_ON_FAILURE", values: Failures,
+			access:  many(func(c *Config) *[]string { return &c.Include }),
+		},
+		{
+			name: "env", env: "AMBIT_ENV", list: true,
+			access: many(func(c *Config) *[]string { return &c.Env }),
+		},
+		{
+			name: "on_failure", env: "AMBIT_ON_FAILURE", values: Failures,
 			project: tighter("continue", "stop"),
-			access:  one(func(c *Config) *string { return &c.OnFailure })},
-		{name: "timeout", env: "AMBIT_TIMEOUT",
+			access:  one(func(c *Config) *string { return &c.OnFailure }),
+		},
+		{
+			name: "timeout", env: "AMBIT_TIMEOUT",
 			project: shorter,
-			access:  duration(func(c *Config) *time.Duration { return &c.Timeout })},
-		{name: "checkpoints", env: "AMBIT_CHECKPOINTS", list: true, values: Moments,
+			access:  duration(func(c *Config) *time.Duration { return &c.Timeout }),
+		},
+		{
+			name: "checkpoints", env: "AMBIT_CHECKPOINTS", list: true, values: Moments,
 			project: adding,
-			access:  many(func(c *Config) *[]string { return &c.Checkpoints })},
-		{name: "pager", env: "AMBIT_PAGER",
-			access: one(func(c *Config) *string { return &c.Pager })},
+			access:  many(func(c *Config) *[]string { return &c.Checkpoints }),
+		},
+		{
+			name: "pager", env: "AMBIT_PAGER",
+			access: one(func(c *Config) *string { return &c.Pager }),
+		},
 	}
 }
 
