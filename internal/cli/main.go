@@ -13,7 +13,7 @@ func Main() int {
 	if code, handled := Reexec(os.Args); handled {
 		return code
 	}
-	restore := rememberTerminal(os.Stdin)
+	restore := rememberTerminals(os.Stdin, os.Stderr)
 	ctx, interrupts := watchSignals(context.Background(), func() { restore(); os.Exit(exitInterrupted) })
 	defer interrupts.stop()
 
@@ -42,15 +42,19 @@ func Reexec(args []string) (code int, handled bool) {
 	return 0, false
 }
 
-// rememberTerminal returns a function that puts the terminal back as it is now,
+// rememberTerminals returns a function that puts terminals back as they are now,
 // with a visible cursor, for the case that the process is ended in the middle.
-func rememberTerminal(f *os.File) func() {
-	state, err := term.GetState(int(f.Fd()))
-	if err != nil {
-		return func() {}
+func rememberTerminals(files ...*os.File) func() {
+	states := map[*os.File]*term.State{}
+	for _, f := range files {
+		if state, err := term.GetState(int(f.Fd())); err == nil {
+			states[f] = state
+		}
 	}
 	return func() {
-		_ = term.Restore(int(f.Fd()), state)
-		_, _ = f.WriteString(showCursor)
+		for f, state := range states {
+			_ = term.Restore(int(f.Fd()), state)
+			_, _ = f.WriteString(showCursor)
+		}
 	}
 }

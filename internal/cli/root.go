@@ -33,15 +33,27 @@ func newRootCmd(d *deps) *cobra.Command {
 	root.SetHelpCommand(newHelpCmd(d))
 	root.PersistentFlags().BoolVar(&d.json, "json", d.json, "print exactly one JSON object on stdout and ask nothing")
 	root.PersistentFlags().BoolVar(&d.noPager, "no-pager", false, "print long output directly")
-	root.AddCommand(
-		newTryCmd(d), newRunCmd(d), newStatusCmd(d), newDiffCmd(d), newApplyCmd(d), newDiscardCmd(d), newUndoCmd(d), newDoctorCmd(d),
-		newPsCmd(d), newLogsCmd(d), newRestoreCmd(d), newRecoverCmd(d), newExecCmd(d), newShellCmd(d),
-		newCheckpointCmd(d), newRestoreCheckpointCmd(d), newVersionCmd(d), newCompletionCmd(d),
-	)
-	for _, c := range root.Commands() {
-		c.Flags().SortFlags = false
-		c.DisableFlagsInUseLine = true
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"job", "The job:", []*cobra.Command{
+			newTryCmd(d), newRunCmd(d), newStatusCmd(d), newDiffCmd(d), newApplyCmd(d), newDiscardCmd(d), newUndoCmd(d), newDoctorCmd(d),
+		}},
+		{"plans", "Plans, from inside and outside:", []*cobra.Command{
+			newPsCmd(d), newLogsCmd(d), newExecCmd(d), newShellCmd(d), newCheckpointCmd(d), newRestoreCheckpointCmd(d), newRestoreCmd(d), newRecoverCmd(d),
+		}},
+		{"ambit", "ambit itself:", []*cobra.Command{newVersionCmd(d), newCompletionCmd(d)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.id
+			c.Flags().SortFlags = false
+			c.DisableFlagsInUseLine = true
+			root.AddCommand(c)
+		}
 	}
+	root.SetHelpCommandGroupID("ambit")
 	return root
 }
 
