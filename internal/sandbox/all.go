@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/internal/fsop"
 	"github.com/ambit-run/ambit/internal/gitx"
 	"github.com/ambit-run/ambit/internal/sandbox/overlay"
 )
@@ -9,11 +10,13 @@ import (
 // Deps are what strategies work with.
 type Deps struct {
 	Git *gitx.Git // nil where there is none: then checkouts cannot be isolated
+	// Intercept fails or ends the process at a file-system call: for tests.
+	Intercept fsop.Intercept
 }
 
 // All returns every strategy, in the order in which auto tries them.
 func All(d Deps) []engine.Strategy {
 	return []engine.Strategy{
-		overlay.New(overlay.Options{Git: d.Git}),
+		overlay.New(overlay.Options{Git: d.Git, Intercept: d.Intercept}),
 	}
 }
