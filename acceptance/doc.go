@@ -7,6 +7,7 @@
 //	pty [-size 80x24] SCRIPT CMD…   run CMD in a terminal and play SCRIPT on it
 //	capture VAR REGEXP              set VAR to what the first group finds in the last output
 //	json PATH VALUE                 the last stdout is one JSON object with VALUE at PATH
+//	screen 80x24                    what a person sees after the last stdout was shown on a terminal
 //	wait-for REGEXP CMD…            run CMD until its output fits, up to a limit
 //
 // and the conditions [root], [user], [native] (user namespaces can be had).

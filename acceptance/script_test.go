@@ -40,6 +40,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"capture":  capture,
 		"json":     jsonCommand,
 		"wait-for": waitFor,
+		"screen":   screenCommand,
 	}
 }
 

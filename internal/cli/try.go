@@ -179,7 +179,7 @@ func (d *deps) decideTry(ctx context.Context, o *tryOptions, review *engine.Revi
 		return "discard", nil
 	case o.apply || o.yes:
 		return "apply", nil
-	case !d.canAsk():
+	case !d.canAsk() || terminalOf(d.stdout) == nil: // a pager or filter behind a pipe may want the keys
 		return "keep", nil
 	}
 	return d.question(ctx, review)
