@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/ambit-run/ambit/fault"
 )
@@ -190,6 +191,7 @@ func shellOf(fence string) string {
 
 // stepOutput keeps all of a step's output in its log and shows it as it comes.
 type stepOutput struct {
+	mu   sync.Mutex // stdout and stderr are relayed by two goroutines; an Observer gets one update at a time
 	log  *os.File
 	step *Step
 	send func(Update)
@@ -197,6 +199,8 @@ type stepOutput struct {
 }
 
 func (o *stepOutput) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if _, err := o.log.Write(p); err != nil && o.err == nil {
 		o.err = folderFault("keep output", err) // the step goes on; it fails at its end, saying why
 	}

@@ -32,9 +32,6 @@ type Config struct {
 	// Timeout is the limit of one step of run. Default 60 minutes. A try or exec
 	// has none unless a flag says so.
 	Timeout time.Duration
-	// Checkpoints are the moments at which checkpoints are made: before, after,
-	// error. Default all three; an empty list means none.
-	Checkpoints []string
 	// Pager is the command that shows long output: $AMBIT_PAGER, the file, $PAGER,
 	// "less -FRX". "cat" or an empty string written out means none.
 	Pager string
@@ -46,24 +43,16 @@ type Config struct {
 // DefaultTimeout is the limit of one step where nobody set one.
 const DefaultTimeout = time.Hour
 
-// Moments at which the engine makes checkpoints by itself.
-const (
-	CheckpointBefore = "before"
-	CheckpointAfter  = "after"
-	CheckpointError  = "error"
-)
-
 func defaults() Config {
 	return Config{
-		Confine:     engine.RungAuto,
-		Network:     engine.NetworkNone,
-		Home:        engine.HomeTools,
-		Strategy:    engine.StrategyAuto,
-		Dirty:       engine.DirtyCarry,
-		OnFailure:   "stop",
-		Timeout:     DefaultTimeout,
-		Checkpoints: []string{CheckpointBefore, CheckpointAfter, CheckpointError},
-		Pager:       "less -FRX",
-		Origins:     map[string]string{},
+		Confine:   engine.RungAuto,
+		Network:   engine.NetworkNone,
+		Home:      engine.HomeTools,
+		Strategy:  engine.StrategyAuto,
+		Dirty:     engine.DirtyCarry,
+		OnFailure: "stop",
+		Timeout:   DefaultTimeout,
+		Pager:     "less -FRX",
+		Origins:   map[string]string{},
 	}
 }

@@ -67,7 +67,7 @@ func TestDefaults(t *testing.T) {
 	want := Config{
 		StateDir: filepath.Join(w.home, ".local", "state", "ambit"),
 		Confine:  "auto", Network: "none", Home: "tools", Strategy: "auto", Dirty: "carry", OnFailure: "stop",
-		Timeout: time.Hour, Checkpoints: []string{"before", "after", "error"}, Pager: "less -FRX", Origins: map[string]string{},
+		Timeout: time.Hour, Pager: "less -FRX", Origins: map[string]string{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -80,7 +80,8 @@ func TestLayersLieOverEachOther(t *testing.T) {
 	w.user(t, "confine: landlock\nhome: ro\ninclude: [.env]\ntimeout: 20m\npager: most\nstrategy: overlay\n")
 	w.own(t, "home: hidden\ninclude: [node_modules]\ntimeout: 10m\n")
 	w.env["AMBIT_TIMEOUT"] = "30m"
-	w.env["AMBIT_CHECKPOINTS"] = "error"
+	w.env["AMBIT_INCLUDE"] = "a,b"
+	w.env["AMBIT_ENV"] = "X,Y=z"
 	w.env["PAGER"] = "more" // weaker than the file
 	got, warnings, err := w.load()
 	if err != nil || len(warnings) > 0 {
@@ -89,8 +90,8 @@ func TestLayersLieOverEachOther(t *testing.T) {
 	if got.Confine != engine.RungLandlock || got.Home != engine.HomeHidden || got.Timeout != 30*time.Minute || got.Pager != "most" || got.Strategy != engine.StrategyOverlay {
 		t.Errorf("got %+v", got)
 	}
-	if !slices.Equal(got.Include, []string{".env", "node_modules"}) || !slices.Equal(got.Checkpoints, []string{"error"}) {
-		t.Errorf("lists: include %v, checkpoints %v", got.Include, got.Checkpoints)
+	if !slices.Equal(got.Include, []string{"a", "b"}) || !slices.Equal(got.Env, []string{"X", "Y=z"}) {
+		t.Errorf("lists: include %v, env %v", got.Include, got.Env)
 	}
 	if got.Origins["timeout"] != "AMBIT_TIMEOUT" || !strings.HasSuffix(got.Origins["home"], ProjectFile+":1") {
 		t.Errorf("origins: %v", got.Origins)
@@ -140,7 +141,7 @@ func TestProjectOnlyTightens(t *testing.T) {
 		{"timeout not longer", "", "timeout: 5h", func(c Config) bool { return c.Timeout == time.Hour }, "longer than"},
 		{"on_failure stop", "on_failure: continue", "on_failure: stop", func(c Config) bool { return c.OnFailure == "stop" }, ""},
 		{"on_failure not continue", "", "on_failure: continue", func(c Config) bool { return c.OnFailure == "stop" }, "weaker than stop"},
-		{"checkpoints add", "checkpoints: []", "checkpoints: [error]", func(c Config) bool { return slices.Equal(c.Checkpoints, []string{"error"}) }, ""},
+		{"include adds", "include: [.env]", "include: [node_modules]", func(c Config) bool { return slices.Equal(c.Include, []string{".env", "node_modules"}) }, ""},
 		{"env is the person's", "", "env: [AWS_SECRET_ACCESS_KEY]", func(c Config) bool { return len(c.Env) == 0 }, "cannot be set by a project"},
 		{"pager is the person's", "", "pager: touch /tmp/x", func(c Config) bool { return c.Pager == "less -FRX" }, "cannot be set by a project"},
 		{"unknown keys warn", "", "setup: []", func(Config) bool { return true }, `unknown key "setup"`},
@@ -296,7 +297,7 @@ func TestKeysAreComplete(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add("home: ro\n")
-	f.Add("include: [a, b]\ncheckpoints:\n- before\n")
+	f.Add("include: [a, b]\nenv:\n- X\n")
 	f.Add("a: &x [*x]\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, project := range []bool{false, true} {

@@ -8,8 +8,8 @@
 //
 // The project's file comes out of a tree that others write: it can only tighten
 // policy (confine, network, home, on_failure, timeout), prefer an isolating
-// strategy where the person left the choice open, and add to include and
-// checkpoints. What it may not do is a warning that says so, never an error,
+// strategy where the person left the choice open, and add to include. What it
+// may not do is a warning that says so, never an error,
 // and never done. Only flags, the environment and the person's own file loosen.
 //
 // Limits: a file has at most 1 MiB; it must be a regular file, and the

@@ -21,7 +21,6 @@ var (
 	LaterStrategies = []string{"snapshot", "transaction_rollback"}
 	Dirties         = []string{"carry", "refuse", "hide"}
 	Failures        = []string{"stop", "continue"}
-	Moments         = []string{CheckpointBefore, CheckpointAfter, CheckpointError}
 )
 
 // A key is one thing that can be set.
@@ -107,11 +106,6 @@ func keys() []key {
 			name: "timeout", env: "AMBIT_TIMEOUT",
 			project: shorter,
 			access:  duration(func(c *Config) *time.Duration { return &c.Timeout }),
-		},
-		{
-			name: "checkpoints", env: "AMBIT_CHECKPOINTS", list: true, values: Moments,
-			project: adding,
-			access:  many(func(c *Config) *[]string { return &c.Checkpoints }),
 		},
 		{
 			name: "pager", env: "AMBIT_PAGER",
