@@ -6,9 +6,9 @@ import (
 	"github.com/ambit-run/ambit/engine"
 )
 
-// crashRounds bounds how many of an operation's calls are died at: all of them
-// when they are few, else a spread of them.
-const crashRounds = 24
+// crashFirst is how many of an operation's calls are died at one after the
+// other; later ones are died at in growing, random steps.
+const crashFirst = 10
 
 // killed calls do with growing call numbers to die at until the operation comes
 // through alive; do returns whether it died. A strategy whose calls cannot be
@@ -20,10 +20,10 @@ func (e *env) killed(do func(killAt int) bool) {
 		if !do(at) {
 			break
 		}
-		if died++; died > crashRounds/2 {
-			step = 1 + rand.IntN(2*step+2) //nolint:gosec // which calls are left out does not matter
+		if died++; died > crashFirst {
+			step = died - crashFirst + rand.IntN(4) //nolint:gosec // which calls are left out does not matter
 		}
-		if died > 4*crashRounds {
+		if died > 200 {
 			e.t.Fatalf("still dying at call %d", at)
 		}
 	}

@@ -24,16 +24,17 @@ type setup struct {
 	git   bool
 	lower engine.Lower
 	dirty engine.Dirty
+	crash bool                // worth dying in: the others differ in nothing that a crash would meet
 	make  func(e *env) string // makes the real tree; returns its path
 }
 
 // setups are all kinds; which of them a strategy takes, its Probe says.
 func setups() []setup {
 	return []setup{
-		{name: "directory", lower: engine.LowerLive, make: makeDirectory},
+		{name: "directory", lower: engine.LowerLive, crash: true, make: makeDirectory},
 		{name: "checkout/live", git: true, lower: engine.LowerLive, dirty: engine.DirtyCarry, make: makeCheckout},
-		{name: "checkout/frozen", git: true, lower: engine.LowerFrozen, dirty: engine.DirtyCarry, make: makeCheckout},
-		{name: "worktree/live", git: true, lower: engine.LowerLive, dirty: engine.DirtyCarry, make: makeLinked},
+		{name: "checkout/frozen", git: true, lower: engine.LowerFrozen, dirty: engine.DirtyCarry, crash: true, make: makeCheckout},
+		{name: "worktree/live", git: true, lower: engine.LowerLive, dirty: engine.DirtyCarry, crash: true, make: makeLinked},
 		{name: "worktree/frozen", git: true, lower: engine.LowerFrozen, dirty: engine.DirtyCarry, make: makeLinked},
 	}
 }
