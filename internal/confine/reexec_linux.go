@@ -2,13 +2,21 @@ package confine
 
 import (
 	"github.com/ambit-run/ambit/internal/confine/holder"
+	"github.com/ambit-run/ambit/internal/confine/landlock"
 	"github.com/ambit-run/ambit/internal/confine/native"
+	"github.com/ambit-run/ambit/internal/confine/none"
 )
 
 // Reexec must be the first thing a program does that uses confinement: it
 // recognises the arguments by which the program starts itself again as one of
-// the holder's processes, does that process's work and returns its exit code.
+// confinement's processes, does that process's work and returns its exit code.
 // argv is os.Args. For any other program start it returns at once.
 func Reexec(argv []string) (handled bool, exitCode int) {
-	return holder.Reexec(argv, native.Stages())
+	if handled, code := holder.Reexec(argv, native.Stages()); handled {
+		return true, code
+	}
+	if handled, code := holder.ReexecAlone(argv, landlock.ArgGuard, landlock.Stages()); handled {
+		return true, code
+	}
+	return holder.ReexecAlone(argv, none.ArgGuard, none.Stages())
 }

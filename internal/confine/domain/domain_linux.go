@@ -31,6 +31,7 @@ func ABI() (int, error) {
 // links; one that is missing, or is a link, is left out.
 type Paths struct {
 	Read  []string // read, list and execute
+	List  []string // folders whose names may be listed, and nothing below read
 	Write []string // read and everything else
 }
 
@@ -58,11 +59,15 @@ func New(p Paths) (*Rules, error) {
 	if err != nil {
 		return nil, err
 	}
+	listDirs, _, err := sortPaths(p.List)
+	if err != nil {
+		return nil, err
+	}
 	// No network rules: they miss UDP and MPTCP, so something else must isolate the
 	// network, and loopback shall work.
 	cfg := landlock.Config{HandledAccessFS: landlock.V9.HandledAccessFS, Scoped: landlock.V9.Scoped}
 	fd, flags, err := cfg.BestEffort().NewRulesetFD(
-		landlock.RODirs(readDirs...), landlock.ROFiles(readFiles...),
+		landlock.RODirs(readDirs...), landlock.ROFiles(readFiles...), landlock.PathAccess(ll.AccessFSReadDir, listDirs...),
 		landlock.RWDirs(writeDirs...).WithRefer().WithIoctlDev().WithResolveUnix(),
 		landlock.RWFiles(writeFiles...).WithIoctlDev(),
 	)

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/ambit-run/ambit/fault"
-	"github.com/ambit-run/ambit/internal/procid"
 	"golang.org/x/sys/unix"
 )
 
@@ -36,10 +35,11 @@ func entryArgs(in Inside) []string {
 	return []string{argv0, ArgEntry, strconv.Itoa(len(in.Files)), string(in.Note)}
 }
 
-// EntryMain is the entry process: pid 1 of its own pid namespace. It prepares,
-// seals, forks the command, reaps, and ends when the command or the client does;
-// with it the kernel ends everything else in the namespace. It returns the exit code.
-func EntryMain(st Stages, files, note string) int {
+// EntryMain is the entry process: it prepares, seals, forks the command, reaps,
+// and ends when the command or the client does. Started by an inner process it is
+// pid 1 of its own pid namespace; otherwise (alone) it keeps hold of the command's
+// descendants as their subreaper. It returns the exit code.
+func EntryMain(st Stages, files, note string, alone bool) int {
 	closeOnExec(3)
 	runtime.LockOSThread()
 	control, err := connFromFile(os.NewFile(fdControl, "control"))
@@ -47,7 +47,10 @@ func EntryMain(st Stages, files, note string) int {
 		fmt.Fprintln(os.Stderr, "ambit:", err)
 		return 1
 	}
-	e := &entry{st: st, control: control, inside: Inside{Note: json.RawMessage(note)}}
+	e := &entry{st: st, control: control, inside: Inside{Note: json.RawMessage(note)}, nest: namespaceNest{}}
+	if alone {
+		e.nest = subreaperNest{}
+	}
 	n, err := strconv.Atoi(files)
 	if err != nil || n < 0 || n > maxFiles {
 		fmt.Fprintln(os.Stderr, "ambit: malformed arguments of an entry process")
@@ -67,6 +70,7 @@ type entry struct {
 	st      Stages
 	control *Conn
 	inside  Inside
+	nest    nest
 	job     Job
 	pid     int // of the command
 	master  *os.File
@@ -74,10 +78,12 @@ type entry struct {
 
 // run does the entry's whole work. An error means that the command did not start.
 func (e *entry) run() error {
-	for _, o := range [][2]uintptr{{unix.PR_SET_DUMPABLE, 0}, {unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL)}} {
-		if err := unix.Prctl(int(o[0]), o[1], 0, 0, 0); err != nil {
-			return fault.Wrap(fault.Internal, "enter", fmt.Errorf("hide process: %w", err))
-		}
+	// No command may read our environment or descriptors.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fault.Wrap(fault.Internal, "enter", fmt.Errorf("hide process: %w", err))
+	}
+	if err := e.nest.build(); err != nil {
+		return fault.Wrap(fault.Internal, "enter", err)
 	}
 	received, err := e.control.Recv(&e.job)
 	closeAll(received)
@@ -130,22 +136,15 @@ func (e *entry) run() error {
 	}
 	e.control.Send(word{Word: "started"})
 	go e.listen()
-	go func() {
-		for s := range signals {
-			if s, ok := s.(syscall.Signal); ok {
-				e.forward(s)
-			}
-		}
-	}()
+	go e.heed(signals)
 	ws := e.await()
-	end := time.Since(start)
-	w := word{Word: "ended", Duration: end, Killed: countOthers()}
+	w := word{Word: "ended", Duration: time.Since(start)}
+	w.Killed = e.nest.clear()
 	if ws.Signaled() {
 		w.Signal, w.Code = int(ws.Signal()), 128+int(ws.Signal())
 	} else {
 		w.Code = ws.ExitStatus()
 	}
-	syscall.Kill(-1, syscall.SIGKILL)
 	e.control.Send(w)
 	return nil
 }
@@ -169,7 +168,7 @@ func forkCommand(path string, job Job, files []*os.File) (int, error) {
 	for i, f := range files {
 		fds[i] = f.Fd()
 	}
-	attr := &syscall.SysProcAttr{Setsid: true, Setctty: job.TTY}
+	attr := &syscall.SysProcAttr{Setsid: true, Setctty: job.TTY, Pdeathsig: syscall.SIGKILL}
 	pid, err := syscall.ForkExec(path, job.Argv, &syscall.ProcAttr{Env: job.Env, Files: fds, Sys: attr})
 	runtime.KeepAlive(files)
 	return pid, err
@@ -189,14 +188,29 @@ func (e *entry) await() syscall.WaitStatus {
 	}
 }
 
+// heed handles signals that the entry process itself gets: from outside, since
+// no command can name it.
+func (e *entry) heed(signals <-chan os.Signal) {
+	for s := range signals {
+		if s == syscall.SIGTERM && e.nest.ends() {
+			e.nest.clear()
+			os.Exit(0)
+		}
+		if s, ok := s.(syscall.Signal); ok {
+			e.forward(s)
+		}
+	}
+}
+
 // listen does what the client says. When the client is gone the entry ends at
-// once, and everything in its namespace with it.
+// once, and everything in its nest with it.
 func (e *entry) listen() {
 	for {
 		var w word
 		files, err := e.control.Recv(&w)
 		closeAll(files)
 		if err != nil {
+			e.nest.clear()
 			os.Exit(0)
 		}
 		switch w.Word {
@@ -219,25 +233,6 @@ func (e *entry) forward(s syscall.Signal) {
 		}
 	}
 	syscall.Kill(-e.pid, s)
-}
-
-// countOthers counts the processes of the namespace that are neither this one nor dead.
-func countOthers() int {
-	ds, err := os.ReadDir("/proc")
-	if err != nil {
-		return 0
-	}
-	n, self := 0, os.Getpid()
-	for _, d := range ds {
-		pid, err := strconv.Atoi(d.Name())
-		if err != nil || pid == self {
-			continue
-		}
-		if _, err := procid.Of(pid); err == nil {
-			n++
-		}
-	}
-	return n
 }
 
 // lookCommand finds the command's program the way a shell would, in the PATH of

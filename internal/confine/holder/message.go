@@ -104,6 +104,8 @@ type Job struct {
 	Cols uint16   `json:"cols,omitempty"`
 	// Rules is for the confinement that seals the entry; the holder does not read it.
 	Rules json.RawMessage `json:"rules,omitempty"`
+	// Terminal is the path of the command's terminal, for Seal. Set by the entry process.
+	Terminal string `json:"-"`
 }
 
 // word is what client and entry process tell each other over the control socket.

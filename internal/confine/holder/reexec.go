@@ -16,7 +16,16 @@ func Reexec(argv []string, st Stages) (handled bool, exitCode int) {
 		if len(argv) != 4 {
 			return true, 2
 		}
-		return true, EntryMain(st, argv[2], argv[3])
+		return true, EntryMain(st, argv[2], argv[3], false)
 	}
 	return false, 0
+}
+
+// ReexecAlone does the work of a guard process, an entry process without a
+// holder, if argv names it by arg.
+func ReexecAlone(argv []string, arg string, st Stages) (handled bool, exitCode int) {
+	if len(argv) != 2 || argv[1] != arg {
+		return false, 0
+	}
+	return true, EntryMain(st, "0", "", true)
 }

@@ -5,6 +5,7 @@ package holder
 import (
 	"fmt"
 	"os"
+	"strconv"
 
 	"github.com/ambit-run/ambit/fault"
 	"golang.org/x/sys/unix"
@@ -37,6 +38,9 @@ func (e *entry) openTerminal() (*os.File, error) {
 	if err != nil {
 		unix.Close(fd)
 		return fail("open terminal", err)
+	}
+	if n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN); err == nil {
+		e.job.Terminal = "/dev/pts/" + strconv.Itoa(n)
 	}
 	e.master = os.NewFile(uintptr(fd), "terminal")
 	if err := e.control.Send(word{Word: "terminal"}, e.master); err != nil {

@@ -4,8 +4,6 @@ package native
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -33,7 +31,7 @@ func (*Confiner) Rung() engine.Rung { return engine.RungNative }
 // Open starts the plan's holder or attaches to it; see engine.Confiner.
 func (c *Confiner) Open(ctx context.Context, spec engine.CageSpec) (engine.Cage, error) {
 	dir := holder.Dir(spec.PlanDir)
-	hash, err := specHash(spec)
+	hash, err := view.Hash(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -60,16 +58,6 @@ func (c *Confiner) setup(spec engine.CageSpec, dir string) (json.RawMessage, err
 		}
 	}
 	return json.Marshal(setup{Layout: layout, Sabotage: c.weak})
-}
-
-// specHash names a spec: attaching compares nothing else.
-func specHash(spec engine.CageSpec) (string, error) {
-	b, err := json.Marshal(spec)
-	if err != nil {
-		return "", fault.Wrap(fault.Internal, "open holder", err)
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), nil
 }
 
 // Close ends the plan's holder; see engine.Confiner.

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/ambit-run/ambit/internal/confine/holder"
+	"github.com/ambit-run/ambit/internal/confine/privilege"
 	"golang.org/x/sys/unix"
 )
 
@@ -19,8 +20,9 @@ func attr(c holder.Config) (*syscall.SysProcAttr, error) {
 	a := &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC |
 			unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
-		// An identity map would lose the new namespace's capabilities at exec.
-		AmbientCaps: allCaps(),
+		// An identity map would lose the new namespace's capabilities at exec. All of
+		// them: an overlay keeps its mounter's credentials for every later copy-up.
+		AmbientCaps: privilege.All(),
 	}
 	if !c.HostNet {
 		a.Cloneflags |= unix.CLONE_NEWNET

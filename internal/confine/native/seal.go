@@ -13,6 +13,7 @@ import (
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/confine/domain"
 	"github.com/ambit-run/ambit/internal/confine/holder"
+	"github.com/ambit-run/ambit/internal/confine/privilege"
 	"github.com/ambit-run/ambit/internal/confine/syscallfilter"
 	"golang.org/x/sys/unix"
 )
@@ -131,7 +132,7 @@ func seal(in holder.Inside, _ holder.Job) error {
 
 func sealThread(in holder.Inside, n note) error {
 	if !n.weakened(weakCaps) {
-		if err := DropCapabilities(); err != nil {
+		if err := privilege.Drop(); err != nil {
 			return err
 		}
 	}

@@ -37,11 +37,32 @@ const tiocLinux = 0x541c
 // Namespaced is the filter of the native confinement.
 func Namespaced() []Rule { return base() }
 
-// NoNetwork is the filter where no network namespace isolates: sockets of every
-// family but unix are refused. Pairs of sockets stay, they reach nobody.
-func NoNetwork() []Rule {
-	return append(base(), Rule{Call: unix.SYS_SOCKET, Test: NotEqual, Arg: 0, Value: unix.AF_UNIX, Errno: unix.EACCES})
+// Reach is what a filter leaves open where no namespace isolates.
+type Reach struct {
+	Network  bool // sockets of every family
+	Connect  bool // connecting a unix socket; without it only pairs and inherited ones speak
+	Truncate bool // truncate by path, which Landlock before ABI 3 does not see
 }
 
-// HostNetwork is the filter without namespaces and with the host's network.
-func HostNetwork() []Rule { return base() }
+// Unnamespaced is the filter where no network namespace isolates: unless Network
+// is set, sockets of every family but unix are refused. Pairs of sockets stay,
+// they reach nobody.
+func Unnamespaced(r Reach) []Rule {
+	rules := base()
+	if !r.Network {
+		rules = append(rules, Rule{Call: unix.SYS_SOCKET, Test: NotEqual, Arg: 0, Value: unix.AF_UNIX, Errno: unix.EACCES})
+	}
+	if !r.Connect {
+		rules = append(rules,
+			Rule{Call: unix.SYS_CONNECT, Errno: unix.EACCES},
+			// A datagram names its receiver without a connection. The type carries flags
+			// (SOCK_CLOEXEC) in higher bits; SOCK_STREAM is 1 and SOCK_SEQPACKET 5, so
+			// the second bit tells SOCK_DGRAM 2 and SOCK_RAW 3, which is the same for unix.
+			Rule{Call: unix.SYS_SOCKET, Test: AnyBits, Arg: 1, Value: unix.SOCK_DGRAM, Errno: unix.EACCES},
+		)
+	}
+	if !r.Truncate {
+		rules = append(rules, Rule{Call: unix.SYS_TRUNCATE, Errno: unix.EACCES})
+	}
+	return rules
+}

@@ -1,6 +1,4 @@
-//go:build linux
-
-package native
+package privilege
 
 import (
 	"fmt"
@@ -11,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lastCap returns the highest capability of the running kernel.
-func lastCap() int {
+// last returns the highest capability of the running kernel.
+func last() int {
 	b, err := os.ReadFile("/proc/sys/kernel/cap_last_cap")
 	if err != nil {
 		return unix.CAP_LAST_CAP
@@ -24,22 +22,21 @@ func lastCap() int {
 	return n
 }
 
-// allCaps lists every capability. The inner process needs the namespace's whole
-// set: the overlay keeps its mounter's credentials for every later copy-up.
-func allCaps() []uintptr {
-	caps := make([]uintptr, lastCap()+1)
+// All lists every capability of the running kernel.
+func All() []uintptr {
+	caps := make([]uintptr, last()+1)
 	for i := range caps {
 		caps[i] = uintptr(i)
 	}
 	return caps
 }
 
-// DropCapabilities takes every capability from the calling thread, which must be
+// Drop takes every capability from the calling thread, which must be
 // locked, and so for good from what it forks. Other threads of the process keep
 // theirs: doing it for all takes milliseconds, and they run nothing but our own
 // reaping. Works with and without privileges.
-func DropCapabilities() error {
-	for c := range lastCap() + 1 {
+func Drop() error {
+	for c := range last() + 1 {
 		// EPERM: without CAP_SETPCAP nothing can be dropped; then no_new_privs and
 		// the empty sets below are what counts.
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0); err != nil && err != unix.EPERM {

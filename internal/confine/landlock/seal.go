@@ -1,0 +1,107 @@
+//go:build linux
+
+package landlock
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/confine/domain"
+	"github.com/ambit-run/ambit/internal/confine/holder"
+	"github.com/ambit-run/ambit/internal/confine/privilege"
+	"github.com/ambit-run/ambit/internal/confine/syscallfilter"
+	"golang.org/x/sys/unix"
+)
+
+// ArgGuard starts the binary as this rung's guard process.
+const ArgGuard = "ambit-guard-landlock"
+
+// rules travel from the caller to the guard process.
+type rules struct {
+	Paths    domain.Paths `json:"paths"`
+	HostNet  bool         `json:"host_net,omitempty"`
+	Sabotage []string     `json:"sabotage,omitempty"`
+}
+
+// Weaknesses that tests can ask for, one for each protection, to see that the
+// proof notices.
+const (
+	weakFiles   = "files"   // no Landlock rules
+	weakCalls   = "calls"   // no system call filter
+	weakCaps    = "caps"    // capabilities stay
+	weakNetwork = "network" // sockets as with the host's network
+)
+
+// filter is the system call filter for the running kernel's Landlock.
+func (r rules) filter(abi int) []syscallfilter.Rule {
+	return syscallfilter.Unnamespaced(syscallfilter.Reach{
+		Network: r.HostNet || slices.Contains(r.Sabotage, weakNetwork),
+		Connect: r.HostNet || slices.Contains(r.Sabotage, weakNetwork) || abi >= abiUnixSockets, Truncate: abi >= abiTruncate,
+	})
+}
+
+// Landlock ABIs from which the kernel can tell things apart
+// (Documentation/userspace-api/landlock.rst).
+const (
+	abiTruncate    = 3 // truncation
+	abiIoctl       = 5 // ioctl on devices
+	abiScope       = 6 // signals and abstract sockets that leave the domain
+	abiUnixSockets = 9 // connecting to a unix socket by path
+)
+
+// Stages are what the guard process does.
+func Stages() holder.Stages {
+	return holder.Stages{Prepare: func(holder.Inside) error { return nil }, Seal: seal}
+}
+
+// seal confines the calling thread, which forks the command next.
+func seal(_ holder.Inside, job holder.Job) error {
+	var r rules
+	if err := json.Unmarshal(job.Rules, &r); err != nil {
+		return fault.Wrap(fault.Internal, "enter", fmt.Errorf("read rules: %w", err))
+	}
+	if err := r.enforce(job); err != nil {
+		return fault.Wrap(fault.Unsupported, "enter", err)
+	}
+	return nil
+}
+
+func (r rules) enforce(job holder.Job) error {
+	abi, err := domain.ABI()
+	if err != nil {
+		return err
+	}
+	if job.Terminal != "" {
+		r.Paths.Write = append(r.Paths.Write, job.Terminal)
+	}
+	ruleset, err := domain.New(r.Paths)
+	if err != nil {
+		return err
+	}
+	if ruleset == nil {
+		return errors.New("this kernel has no usable Landlock")
+	}
+	defer ruleset.File.Close()
+	defer runtime.KeepAlive(ruleset)
+	if !slices.Contains(r.Sabotage, weakCaps) {
+		if err := privilege.Drop(); err != nil {
+			return err
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("set no_new_privs: %w", err)
+	}
+	if !slices.Contains(r.Sabotage, weakFiles) {
+		if err := domain.Enforce(ruleset.File, ruleset.Flags); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(r.Sabotage, weakCalls) {
+		return nil
+	}
+	return syscallfilter.Install(r.filter(abi))
+}

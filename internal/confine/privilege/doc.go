@@ -1,0 +1,2 @@
+// Package privilege takes capabilities away.
+package privilege
