@@ -4,6 +4,8 @@ import (
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/internal/fsop"
 	"github.com/ambit-run/ambit/internal/gitx"
+	"github.com/ambit-run/ambit/internal/sandbox/copytree"
+	"github.com/ambit-run/ambit/internal/sandbox/none"
 	"github.com/ambit-run/ambit/internal/sandbox/overlay"
 )
 
@@ -16,7 +18,11 @@ type Deps struct {
 
 // All returns every strategy, in the order in which auto tries them.
 func All(d Deps) []engine.Strategy {
+	copies := copytree.Options{Git: d.Git, Intercept: d.Intercept}
 	return []engine.Strategy{
 		overlay.New(overlay.Options{Git: d.Git, Intercept: d.Intercept}),
+		copytree.New(engine.StrategyCopyOnWrite, copies),
+		copytree.New(engine.StrategyFilesystemCopy, copies),
+		none.New(),
 	}
 }
