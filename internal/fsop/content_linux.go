@@ -1,8 +1,6 @@
 package fsop
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"io"
 	"os"
 
@@ -96,11 +94,4 @@ func writeSync(at *Dir, f *os.File, name string, data []byte) error {
 		return err
 	}
 	return f.Sync()
-}
-
-// TempName returns a fresh, unguessable name for a temporary entry.
-func TempName() string {
-	var b [10]byte
-	_, _ = rand.Read(b[:]) // never fails, as its documentation says
-	return ".ambit-" + hex.EncodeToString(b[:]) + ".tmp"
 }

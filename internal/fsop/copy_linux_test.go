@@ -423,3 +423,34 @@ func TestCopyDoesNotInheritADefaultACL(t *testing.T) {
 		t.Errorf("%o became %o", a.Mode, b.Mode)
 	}
 }
+
+// TestAttributesOfReadOnlyFilesAreCopied: a user may not set attributes on a file
+// that is read-only already.
+func TestAttributesOfReadOnlyFilesAreCopied(t *testing.T) {
+	t.Parallel()
+	if !asUser(t) {
+		return
+	}
+	d, err := OpenRoot(t.TempDir())
+	must(t, err)
+	defer d.Close()
+	must(t, d.MkdirAll("src/d", 0o755))
+	put(d, "src/d/f")
+	if err := d.SetXattr("src/d/f", "user.k", []byte("v")); err != nil {
+		t.Skipf("no user attributes here: %v", err)
+	}
+	must(t, d.SetXattr("src/d", "user.k", []byte("v")))
+	must(t, d.Chmod("src/d/f", 0o444))
+	must(t, d.Chmod("src/d", 0o555))
+	stats, err := CopyTree(t.Context(), d, "src", d, "dst", TreeOptions{})
+	must(t, err)
+	if len(stats.Lost) != 0 {
+		t.Errorf("lost %v", stats.Lost)
+	}
+	for _, rel := range []string{"dst/d", "dst/d/f"} {
+		if v, err := d.GetXattr(rel, "user.k"); err != nil || string(v) != "v" {
+			t.Errorf("%s: %q, %v", rel, v, err)
+		}
+	}
+	must(t, d.RemoveAll("."))
+}

@@ -107,16 +107,30 @@ func (c *copier) setMeta(dst int, info Info, attrs []xattr) (lost []string, err 
 			lost = append(lost, "setuid")
 		}
 	}
+	// User attributes want a writable inode, so they come before the mode; ACLs
+	// are a finer form of the mode, so they come after it.
+	set := func(acls bool) error {
+		for _, a := range attrs {
+			if acls != (a.name == aclAccess || a.name == aclDefault) {
+				continue
+			}
+			if err := unix.Fsetxattr(dst, a.name, a.value, 0); err != nil {
+				if errors.Is(err, unix.EIO) {
+					return err
+				}
+				lost = append(lost, a.name)
+			}
+		}
+		return nil
+	}
+	if err := set(false); err != nil {
+		return lost, err
+	}
 	if err := ignoreIntr(func() error { return unix.Fchmod(dst, mode) }); err != nil {
 		return lost, err
 	}
-	for _, a := range attrs {
-		if err := unix.Fsetxattr(dst, a.name, a.value, 0); err != nil {
-			if errors.Is(err, unix.EIO) {
-				return lost, err
-			}
-			lost = append(lost, a.name)
-		}
+	if err := set(true); err != nil {
+		return lost, err
 	}
 	if c.stripACL {
 		for _, name := range []string{aclAccess, aclDefault} {

@@ -1,0 +1,253 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ambit-run/ambit/changeset"
+	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/fsop"
+)
+
+// readers is how many paths of the target are read at once.
+const readers = 8
+
+// mergeLimit is the largest text that is merged; beyond it a person should look.
+const mergeLimit = 4 << 20
+
+// item is one path of the changeset on its way to a step.
+type item struct {
+	path          string
+	before, after *changeset.Entry // after: without what is stripped
+	now           sight
+	verdict
+	merged  []byte // with fromMerge
+	implied bool   // a folder that the changeset does not name
+	keep    bool   // a folder to be removed that must stay
+}
+
+// becomes is the kind of what lies there in the end, "" for nothing.
+func (it *item) becomes() changeset.Kind {
+	if it.result == nil {
+		return ""
+	}
+	return it.result.Kind
+}
+
+func (it *item) is() changeset.Kind {
+	if !it.now.there {
+		return ""
+	}
+	return entryKind(it.now.info.Kind)
+}
+
+// survey looks at the target and decides about every path. It changes nothing.
+type survey struct {
+	req   engine.TargetRequest
+	root  *fsop.Dir
+	at    fsop.Info // of the root
+	euid  uint32
+	rules rules
+	items map[string]*item
+	paths []string // of items, sorted
+	found conflicts
+	dirs  map[string]fsop.Info // folders of the target looked at
+	wide  map[string]fsop.Info // folders that must be opened for a while
+}
+
+// takeItems brings the changeset into the form that is carried out: one item per
+// path, renames split, privileges stripped.
+func (s *survey) takeItems() error {
+	set := changeset.Set{Changes: slices.Clone(s.req.Set.Changes)}
+	changeset.SplitRenames(&set)
+	s.items = make(map[string]*item, len(set.Changes))
+	for i := range set.Changes {
+		c := &set.Changes[i]
+		if err := fsop.CheckRel(c.Path); err != nil || c.Path == "." {
+			return fault.New(fault.Denied, "prepare", "%s is no path inside the resource", changeset.Quote(c.Path)).WithPaths(c.Path).WithCause(err)
+		}
+		if s.items[c.Path] != nil {
+			return fault.New(fault.Invalid, "prepare", "the changeset names %s twice", changeset.Quote(c.Path)).WithPaths(c.Path)
+		}
+		s.items[c.Path] = &item{path: c.Path, before: c.Before, after: strip(c.After, s.req.AllowSetuid)}
+	}
+	s.paths = slices.Sorted(maps.Keys(s.items))
+	return nil
+}
+
+// strip takes privileges off a file: set-user-id, set-group-id, capabilities.
+func strip(e *changeset.Entry, allow bool) *changeset.Entry {
+	if e == nil || e.Kind != changeset.File || allow {
+		return e
+	}
+	out := *e
+	out.Mode &^= 0o6000
+	if _, ok := e.Xattrs[capability]; ok {
+		out.Xattrs = maps.Clone(e.Xattrs)
+		delete(out.Xattrs, capability)
+	}
+	return &out
+}
+
+// look reads every path of the target, some at once.
+func (s *survey) look(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for _, p := range s.paths {
+		it := s.items[p]
+		g.Go(func() error {
+			if err := context.Cause(gctx); err != nil {
+				return err
+			}
+			now, err := study(gctx, s.root, it.path)
+			switch {
+			case err == nil:
+				it.now = now
+			case fault.Is(err, fault.Denied):
+				s.found.add(it.path, reasonOf(err))
+			case fault.Is(err, fault.Conflict):
+				s.found.add(it.path, fault.As(err).Message)
+			default:
+				return err
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// reasonOf words why a path may not be reached.
+func reasonOf(err error) string {
+	if errors.Is(err, errLink) {
+		return "a folder on the way to it is a link"
+	}
+	if errors.Is(err, errCross) {
+		return "it lies on another mount"
+	}
+	return "it may not be read: permission denied"
+}
+
+// decideAll finds what becomes of each path.
+func (s *survey) decideAll(ctx context.Context) error {
+	drift := map[string]bool{}
+	for _, p := range s.req.Set.Drift {
+		drift[p] = true
+	}
+	for _, p := range s.paths {
+		it := s.items[p]
+		if s.found.has(p) {
+			continue
+		}
+		switch {
+		case drift[p]:
+			it.verdict = conflict("it changed outside, below the live sandbox, while the plan changed it")
+		case it.now.there && it.is() == "":
+			it.verdict = conflict("there is a " + it.now.info.Kind.String() + " now")
+		default:
+			it.verdict = decide(it.before, it.after, s.present(it), s.rules)
+		}
+		if it.verdict.conflict == "" && it.source == fromMerge && it.result != nil {
+			if err := s.mergeText(ctx, it); err != nil {
+				return err
+			}
+		}
+		if it.verdict.conflict != "" {
+			s.found.add(p, it.verdict.conflict)
+		}
+	}
+	return nil
+}
+
+// present is what lies there now, as a changeset would say it. File capabilities
+// that neither side knows of are left out: they do not survive a new content.
+func (s *survey) present(it *item) *changeset.Entry {
+	e := it.now.entry()
+	if e == nil || e.Xattrs[capability] == "" {
+		return e
+	}
+	for _, side := range []*changeset.Entry{it.before, it.after} {
+		if side != nil && side.Xattrs[capability] != "" {
+			return e
+		}
+	}
+	delete(e.Xattrs, capability)
+	return e
+}
+
+// mergeText merges a text that changed on both sides, or makes it a conflict.
+func (s *survey) mergeText(ctx context.Context, it *item) error {
+	for _, e := range []*changeset.Entry{it.before, it.after, it.now.entry()} {
+		if e.Size > mergeLimit {
+			it.verdict = conflict("its contents changed on both sides, and it is too large to merge")
+			return nil
+		}
+	}
+	base, err := s.text(ctx, changeset.Before, it.path, it.before)
+	if fault.Is(err, fault.Stale) || fault.Is(err, fault.NotFound) {
+		it.verdict = conflict("its contents changed on both sides, and what they were before is gone")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	plan, err := s.text(ctx, changeset.After, it.path, it.after)
+	if err != nil {
+		return err
+	}
+	raw, err := fsop.ReadFile(s.root, it.path, mergeLimit)
+	if err != nil {
+		return err
+	}
+	now := string(raw)
+	if hashOf(now) != it.now.hash {
+		it.verdict = conflict("it is being written to")
+		return nil
+	}
+	for _, t := range []string{base, plan, now} {
+		if strings.IndexByte(t, 0) >= 0 {
+			it.verdict = conflict("its contents changed on both sides, and it is no text")
+			return nil
+		}
+	}
+	merged, ok := changeset.MergeText(base, now, plan)
+	if !ok {
+		it.verdict = conflict("the same lines changed on both sides")
+		return nil
+	}
+	it.merged = []byte(merged)
+	it.result.Size, it.result.Hash = int64(len(merged)), hashOf(merged)
+	return nil
+}
+
+// text reads one side of the plan and sees to it that it is what was reviewed.
+func (s *survey) text(ctx context.Context, side changeset.Side, path string, e *changeset.Entry) (string, error) {
+	if err := context.Cause(ctx); err != nil {
+		return "", err
+	}
+	rc, err := s.req.Src.Open(side, path)
+	if err != nil {
+		return "", err
+	}
+	defer rc.Close()
+	data, err := io.ReadAll(io.LimitReader(rc, mergeLimit+1))
+	if err != nil {
+		return "", fault.Wrap("", "read "+changeset.Quote(path), err)
+	}
+	if hashOf(string(data)) != e.Hash {
+		return "", notReviewed(path)
+	}
+	return string(data), nil
+}
+
+// notReviewed is the error for contents that are no longer those of the changeset.
+func notReviewed(path string) error {
+	return fault.New(fault.Stale, "prepare", "%s in the sandbox is no longer what the changeset says", changeset.Quote(path)).
+		WithPaths(path).WithHint("look at the changes again and repeat the apply")
+}
