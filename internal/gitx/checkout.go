@@ -18,7 +18,7 @@ func (r *Repo) Fill(ctx context.Context, treeish string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.Run(ctx, Opts{Values: []string{tree}}, "read-tree", "--reset"); err != nil {
+	if _, err := r.Run(ctx, Opts{Values: []string{tree}}, "read-tree"); err != nil {
 		return err
 	}
 	_, err = r.Run(ctx, Opts{}, "checkout-index", "--all", "--quiet", "-u")

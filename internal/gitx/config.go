@@ -147,6 +147,30 @@ func cleanIdent(s string) string {
 	return strings.Trim(s, " \t.,:;\"\\'")
 }
 
+// ConvertsLines reports whether a Plain view converts line ends of files that no
+// attribute speaks of (core.autocrlf).
+func (r *Repo) ConvertsLines() bool {
+	on := false
+	for _, s := range r.settings {
+		if s.key == "core.autocrlf" {
+			on = s.value == "input" || truth(s.value)
+		}
+	}
+	return on
+}
+
+// TrustsModes reports whether executable bits of files mean anything to a Plain
+// view (core.fileMode).
+func (r *Repo) TrustsModes() bool {
+	on := true
+	for _, s := range r.settings {
+		if s.key == "core.filemode" {
+			on = truth(s.value)
+		}
+	}
+	return on
+}
+
 // Format returns the repository's object format, "sha1" or "sha256".
 func (r *Repo) Format(ctx context.Context) (string, error) {
 	cfg, err := r.config(ctx)

@@ -65,7 +65,7 @@ func (r *Repo) ReadTree(ctx context.Context, treeish string) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.Run(ctx, Opts{Values: []string{tree}}, "read-tree", "--reset")
+	_, err = r.Run(ctx, Opts{Values: []string{tree}}, "read-tree")
 	return err
 }
 

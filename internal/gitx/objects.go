@@ -51,6 +51,16 @@ func (r *Repo) TreeOf(ctx context.Context, treeish string) (string, error) {
 	return r.Output(ctx, Opts{Values: []string{treeish + "^{tree}"}}, "rev-parse", "--quiet", "--verify", "--end-of-options")
 }
 
+// RevID returns the id of any object that a revision names ("COMMIT:path").
+// Errors: not_found.
+func (r *Repo) RevID(ctx context.Context, rev string) (string, error) {
+	id, err := r.Output(ctx, Opts{Exits: []int{1, 128}, Values: []string{rev}}, "rev-parse", "--quiet", "--verify", "--end-of-options")
+	if err == nil && !IsID(id) {
+		return "", fault.New(fault.NotFound, "resolve revision", "%q names no object", rev)
+	}
+	return id, err
+}
+
 // Diff is one path that differs between two trees, or between a tree and an index.
 type Diff struct {
 	Path             string
@@ -89,6 +99,39 @@ func (r *Repo) rawDiff(ctx context.Context, opts Opts, args ...string) ([]Diff, 
 // stands, without any filter, and returns its id.
 func (r *Repo) HashObject(ctx context.Context, kind string, content io.Reader) (string, error) {
 	return r.Output(ctx, Opts{Stdin: content}, "hash-object", "-t", kind, "-w", "--no-filters", "--stdin")
+}
+
+// HashFile writes content as the blob that git would store for a file at path:
+// with the conversions git does itself (line ends, encodings), by the attributes
+// that the view has, and without any filter program.
+func (r *Repo) HashFile(ctx context.Context, path string, content io.Reader) (string, error) {
+	if path == "" || strings.ContainsAny(path, "\x00") {
+		return "", fault.New(fault.Invalid, "hash file", "%q is not a path", path)
+	}
+	return r.Output(ctx, Opts{Stdin: content}, "hash-object", "-t", "blob", "-w", "--stdin", "--path="+path)
+}
+
+// HashFiles writes the named files of the host, as they stand, as blobs and
+// returns their ids in order. The files are the caller's own, named by absolute
+// paths.
+func (r *Repo) HashFiles(ctx context.Context, files []string) ([]string, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	for _, f := range files {
+		if err := checkAbs(f); err != nil {
+			return nil, err
+		}
+	}
+	out, err := r.Output(ctx, Opts{Stdin: lines(files)}, "hash-object", "-t", "blob", "-w", "--no-filters", "--stdin-paths")
+	if err != nil {
+		return nil, err
+	}
+	ids := strings.Split(out, "\n")
+	if len(ids) != len(files) {
+		return nil, fmt.Errorf("hash files: %d answers for %d files", len(ids), len(files))
+	}
+	return ids, nil
 }
 
 // Object is one object handed out by CatFiles.

@@ -3,27 +3,25 @@
 package gitx
 
 import (
-	"errors"
-	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
 )
 
-// ownGroup gives git a process group of its own, killed as a whole when the
-// context ends, and lets the kernel kill git should ambit die: a git that goes
-// on writing after its master is gone would meet the recovery that follows.
-func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Cancel = func() error { return killGroup(cmd.Process) }
-}
-
-func killGroup(p *os.Process) error {
-	err := syscall.Kill(-p.Pid, syscall.SIGKILL)
-	if errors.Is(err, syscall.ESRCH) {
-		return os.ErrProcessDone
+// ownGroup gives git a process group of its own and lets the kernel end it should
+// ambit die: a git that goes on writing into a quarantine after its master is gone
+// would meet the recovery that follows. It is asked with SIGTERM, at which git
+// removes its temporary files.
+//
+// A brief command is left to finish: one that moves references takes milliseconds
+// and is atomic, while a signal that meets it just after it has made a lock file
+// leaves that file behind for good (3 % of the kills of an update-ref did).
+func ownGroup(cmd *exec.Cmd, brief bool) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if !brief {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
 	}
-	return err
+	cmd.Cancel = func() error { return signalGroup(cmd, syscall.SIGTERM) }
 }
 
 // runLocked keeps the thread that starts git alive until git has ended, because

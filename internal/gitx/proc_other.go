@@ -3,23 +3,15 @@
 package gitx
 
 import (
-	"errors"
-	"os"
 	"os/exec"
 	"syscall"
 )
 
-// ownGroup gives git a process group of its own, killed as a whole when the
-// context ends.
-func ownGroup(cmd *exec.Cmd) {
+// ownGroup gives git a process group of its own. At the end of the context it is
+// asked with SIGTERM, at which git removes its lock files.
+func ownGroup(cmd *exec.Cmd, _ bool) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error {
-		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		if errors.Is(err, syscall.ESRCH) {
-			return os.ErrProcessDone
-		}
-		return err
-	}
+	cmd.Cancel = func() error { return signalGroup(cmd, syscall.SIGTERM) }
 }
 
 func runLocked(cmd *exec.Cmd) error { return cmd.Run() }

@@ -146,15 +146,14 @@ func (r *Repo) UpdateRefs(ctx context.Context, reason string, changes ...RefChan
 		}
 	}
 	put("prepare\x00commit\x00")
-	reason = strings.Join(strings.Fields(reason), " ")
 	_, err = r.withRetry(ctx, func() (Result, error) {
-		return r.Run(ctx, Opts{Stdin: strings.NewReader(in.String()), Durable: true}, "update-ref", "--no-deref", "-m", "ambit: "+reason, "--stdin", "-z")
+		return r.Run(ctx, Opts{Stdin: strings.NewReader(in.String()), Durable: true}, "update-ref", "--no-deref", "-m", reflogMessage(reason), "--stdin", "-z")
 	})
 	if err == nil {
 		return nil
 	}
 	var exit *ExitError
-	if errors.As(err, &exit) && (strings.Contains(exit.Stderr, "cannot lock ref") || strings.Contains(exit.Stderr, "reference already exists")) {
+	if errors.As(err, &exit) && !heldLock(exit.Stderr) && (strings.Contains(exit.Stderr, "cannot lock ref") || strings.Contains(exit.Stderr, "reference already exists")) {
 		return fault.New(fault.Conflict, "move reference", "%s is no longer what it was", strings.Join(names, ", ")).
 			WithPaths(names...).WithCause(err)
 	}
@@ -212,4 +211,22 @@ func (r *Repo) withRetry(ctx context.Context, run func() (Result, error)) (Resul
 func heldLock(stderr string) bool {
 	return strings.Contains(stderr, ".lock': File exists") || strings.Contains(stderr, "could not lock config file") ||
 		(strings.Contains(stderr, "failed to read ") && strings.Contains(stderr, "/commondir"))
+}
+
+// DropReflog removes the newest entry of a reference's log if UpdateRefs made it
+// with this reason and it led to the commit now; otherwise, and without a log, it
+// does nothing.
+func (r *Repo) DropReflog(ctx context.Context, name, reason, now string) error {
+	top, err := r.Output(ctx, Opts{Exits: []int{128}, Values: []string{name}}, "reflog", "show", "--no-abbrev", "--format=%H %gs", "-n", "1")
+	if err != nil || top != now+" "+reflogMessage(reason) {
+		return err
+	}
+	_, err = r.withRetry(ctx, func() (Result, error) {
+		return r.Run(ctx, Opts{Values: []string{name + "@{0}"}, Durable: true}, "reflog", "delete")
+	})
+	return err
+}
+
+func reflogMessage(reason string) string {
+	return "ambit: " + strings.Join(strings.Fields(reason), " ")
 }

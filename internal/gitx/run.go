@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ambit-run/ambit/fault"
@@ -55,6 +56,10 @@ var realCommands = map[string]bool{
 	"rev-parse": true, "show-ref": true, "symbolic-ref": true, "update-ref": true,
 	"worktree": true,
 }
+
+// brief commands change references or the list of worktrees. They are never
+// interrupted (see ownGroup).
+var brief = map[string]bool{"reflog": true, "update-ref": true, "worktree": true}
 
 // plainCommands may run in a Plain view.
 var plainCommands = map[string]bool{
@@ -117,6 +122,9 @@ func (r *Repo) run(ctx context.Context, opts Opts, args ...string) (Result, erro
 	if err != nil {
 		return Result{}, err
 	}
+	if brief[args[0]] {
+		ctx = context.WithoutCancel(ctx)
+	}
 	cmd := exec.CommandContext(ctx, r.git.binary, argv...)
 	cmd.Env = env
 	cmd.Dir = "/"
@@ -134,10 +142,13 @@ func (r *Repo) run(ctx context.Context, opts Opts, args ...string) (Result, erro
 	}
 	stderr := &limited{max: stderrLimit, drop: true}
 	cmd.Stderr = stderr
-	ownGroup(cmd)
-	cmd.WaitDelay = 5 * time.Second // for pipes that a killed child's child still holds
+	ownGroup(cmd, brief[args[0]])
+	cmd.WaitDelay = 2 * time.Second // then git itself is killed, and pipes that others hold are let go
 
 	runErr := runLocked(cmd)
+	if ctx.Err() != nil && cmd.Process != nil {
+		_ = signalGroup(cmd, syscall.SIGKILL) // what is left of the group, if anything is
+	}
 	res := Result{Stdout: stdout.buf.Bytes()}
 	if cmd.ProcessState != nil {
 		res.Exit = cmd.ProcessState.ExitCode()

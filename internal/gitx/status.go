@@ -176,6 +176,18 @@ func (r *Repo) IndexEntries(ctx context.Context, paths ...string) ([]IndexEntry,
 	return list, err
 }
 
+// AssumedUnchanged lists paths whose files git was told not to look at.
+func (r *Repo) AssumedUnchanged(ctx context.Context) ([]string, error) {
+	var list []string
+	err := r.EachZ(ctx, Opts{}, func(rec string) error {
+		if tag, path, ok := strings.Cut(rec, " "); ok && tag != "" && tag[0] >= 'a' && tag[0] <= 'z' {
+			list = append(list, path)
+		}
+		return nil
+	}, "ls-files", "-z", "-v")
+	return list, err
+}
+
 // Attributes returns the value of one attribute for each path that has it set,
 // judged by the .gitattributes files in the index.
 func (r *Repo) Attributes(ctx context.Context, attr string, paths []string) (map[string]string, error) {

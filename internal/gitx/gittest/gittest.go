@@ -135,7 +135,7 @@ func (r *Repo) Fsck() {
 func (r *Repo) State() string {
 	r.tb.Helper()
 	var b strings.Builder
-	head, err := os.ReadFile(filepath.Join(r.Dir, r.gitPath("HEAD")))
+	head, err := os.ReadFile(r.gitPath("HEAD"))
 	if err != nil {
 		r.tb.Fatal(err)
 	}
@@ -143,26 +143,34 @@ func (r *Repo) State() string {
 	b.WriteString(r.Git("for-each-ref") + "\n")
 	b.WriteString(r.Git("ls-files", "-s") + "\n")
 	b.WriteString(r.Git("status", "--porcelain=v1", "--ignored") + "\n")
-	config, err := os.ReadFile(filepath.Join(r.Dir, r.gitPath("config")))
+	config, err := os.ReadFile(r.gitPath("config"))
 	if err != nil {
 		r.tb.Fatal(err)
 	}
 	b.Write(config)
-	logs := r.gitPath("logs")
-	if !filepath.IsAbs(logs) {
-		logs = filepath.Join(r.Dir, logs)
-	}
-	_ = filepath.Walk(logs, func(p string, info os.FileInfo, err error) error {
-		if err == nil && info.Mode().IsRegular() {
-			data, _ := os.ReadFile(p)
-			fmt.Fprintf(&b, "%s\n%s", strings.TrimPrefix(p, logs), data)
+	for _, logs := range []string{r.gitPath("logs/HEAD"), r.gitPath("logs/refs")} {
+		err := filepath.Walk(logs, func(p string, info os.FileInfo, err error) error {
+			if os.IsNotExist(err) {
+				return nil
+			}
+			if err == nil && info.Mode().IsRegular() {
+				data, readErr := os.ReadFile(p)
+				// git's own rewriting of a log adds the tab before an empty message.
+				fmt.Fprintf(&b, "%s\n%s", p, strings.ReplaceAll(string(data), "\t\n", "\n"))
+				return readErr
+			}
+			return err
+		})
+		if err != nil {
+			r.tb.Fatal(err)
 		}
-		return nil
-	})
+	}
 	return b.String()
 }
 
-func (r *Repo) gitPath(name string) string { return r.Git("rev-parse", "--git-path", name) }
+func (r *Repo) gitPath(name string) string {
+	return r.Git("rev-parse", "--path-format=absolute", "--git-path", name)
+}
 
 // Open binds g to the checkout.
 func (r *Repo) Open(g *gitx.Git) *gitx.Repo {
@@ -182,4 +190,16 @@ func (r *Repo) Open(g *gitx.Git) *gitx.Repo {
 		r.tb.Fatal(err)
 	}
 	return repo
+}
+
+// MakeTree writes a tree as "git mktree" reads it, also one that an index would refuse.
+func MakeTree(tb testing.TB, r *Repo, tree string) string {
+	tb.Helper()
+	cmd := exec.Command("git", "mktree") //nolint:noctx // a test's own git
+	cmd.Dir, cmd.Env, cmd.Stdin = r.Dir, Env(), strings.NewReader(tree)
+	out, err := cmd.Output()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }

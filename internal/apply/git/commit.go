@@ -1,0 +1,292 @@
+package git
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/fsop"
+	"github.com/ambit-run/ambit/internal/gitx"
+)
+
+// Commit publishes the result. See engine.Target. Errors: identity_changed, when
+// the reference or HEAD moved since Prepare; conflict, naming paths that were
+// changed since, or when index.lock is held by somebody else.
+func (t *Target) Commit(ctx context.Context, raw json.RawMessage) (err error) {
+	j, err := t.open(ctx, raw)
+	if err != nil || j.Old == j.New {
+		return err
+	}
+	defer j.close()
+	if !j.Checkout {
+		return j.publish(ctx)
+	}
+	if err := j.readPlan(); err != nil {
+		return err
+	}
+	unlock, err := j.lock(ctx)
+	if err != nil {
+		return err
+	}
+	// After a refusal the lock is given back; after a crash or an unexpected
+	// error, too: the next attempt, or Undo, takes it again.
+	defer func() { err = errors.Join(err, unlock()) }()
+	if err := j.onBranch(ctx); err != nil {
+		return err
+	}
+	if err := j.openOrMakeStage(); err != nil {
+		return err
+	}
+	w := &swapper{job: j}
+	foreign, err := w.foreign(ctx)
+	if err != nil {
+		return err
+	}
+	if len(foreign) > 0 {
+		return conflict(foreign, "%d files were changed since the apply was prepared", len(foreign))
+	}
+	if err := j.publish(ctx); err != nil {
+		return err
+	}
+	if foreign, err = w.run(ctx); err != nil {
+		return err
+	}
+	if len(foreign) > 0 {
+		return conflict(foreign, "%d files were changed while the apply was carried out", len(foreign))
+	}
+	if err := j.moveIndex(ctx, false); err != nil {
+		return err
+	}
+	return j.dropStage()
+}
+
+// publish brings the objects into the repository and moves the reference.
+func (j *job) publish(ctx context.Context) error {
+	now, err := j.repo.RefValue(ctx, j.Ref)
+	if err != nil {
+		return err
+	}
+	if now == j.New {
+		return nil
+	}
+	if now != j.Old {
+		return moved(j.Ref)
+	}
+	if j.Objects > 0 {
+		if err := j.plain.TakePack(ctx, j.file("result.pack")); err != nil {
+			return err
+		}
+	}
+	err = j.repo.UpdateRefs(ctx, "apply "+j.Plan, gitx.RefChange{Name: j.Ref, New: j.New, Old: j.Old})
+	if fault.Is(err, fault.Conflict) {
+		return moved(j.Ref).WithCause(err)
+	}
+	return err
+}
+
+func moved(ref string) *fault.Error {
+	return fault.New(fault.IdentityChanged, "apply", "%s moved since the apply was prepared", short(ref)).WithPaths(ref)
+}
+
+// onBranch makes sure, under the lock, that HEAD is still on the branch.
+func (j *job) onBranch(ctx context.Context) error {
+	head, err := j.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if head.Branch != j.Ref {
+		on := "a detached HEAD"
+		if head.Branch != "" {
+			on = short(head.Branch)
+		}
+		return fault.New(fault.IdentityChanged, "apply", "%s is on %s now, not on %s", j.Location.WorkTree, on, short(j.Ref)).
+			WithPaths(j.Ref).WithHint("git switch %s", short(j.Ref))
+	}
+	if head.Commit != j.Old && head.Commit != j.New {
+		return moved(j.Ref)
+	}
+	return nil
+}
+
+// openOrMakeStage opens the folder of waiting files. After it was dropped there
+// is an empty one: what is done needs nothing from it.
+func (j *job) openOrMakeStage() (err error) {
+	parent, name := j.gitDir, filepath.Base(j.plan.Stage)
+	if filepath.Dir(j.plan.Stage) == j.root.Name() {
+		parent = j.root
+	}
+	if err := parent.Mkdir(name, 0o700); err != nil && !fault.Is(err, fault.Exists) {
+		return err
+	}
+	j.stage, err = parent.OpenDir(name)
+	return err
+}
+
+func (j *job) dropStage() error {
+	parent, name := j.gitDir, filepath.Base(j.plan.Stage)
+	if filepath.Dir(j.plan.Stage) == j.root.Name() {
+		parent = j.root
+	}
+	return parent.RemoveAll(name)
+}
+
+// moveIndex replaces the index, under its lock, by one in which the touched paths
+// are what they are to be, everything else as it is. Entries that somebody
+// changed since are named in a conflict.
+func (j *job) moveIndex(ctx context.Context, back bool) error {
+	const name = "index"
+	tmp := j.stageName() + ".index"
+	_ = j.gitDir.Remove(tmp) // what a crash left
+	_ = j.gitDir.Remove(tmp + ".lock")
+	if _, err := fsop.CopyFile(ctx, j.gitDir, name, j.gitDir, tmp, fsop.CopyOptions{Replace: true}); err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	view := j.plain.WithIndex(filepath.Join(j.Location.GitDir, tmp))
+	defer func() { _ = j.gitDir.Remove(tmp) }() // renamed away when all went well
+	changed, foreign, err := j.indexChanges(ctx, view, back)
+	if err != nil {
+		return err
+	}
+	if len(foreign) > 0 {
+		return conflict(foreign, "%d paths were staged since the apply was prepared", len(foreign))
+	}
+	if err := view.UpdateIndex(ctx, changed); err != nil {
+		return err
+	}
+	if err := view.Refresh(ctx); err != nil {
+		return err
+	}
+	if err := j.likeIndex(tmp); err != nil {
+		return err
+	}
+	if err := j.gitDir.Replace(tmp, j.gitDir, name); err != nil {
+		return err
+	}
+	return j.gitDir.Sync()
+}
+
+// likeIndex makes the new index durable, with mode and owner of the present one.
+func (j *job) likeIndex(tmp string) error {
+	if old, err := j.gitDir.Stat("index"); err == nil {
+		if os.Geteuid() == 0 {
+			if err := j.gitDir.Chown(tmp, int(old.UID), int(old.GID)); err != nil {
+				return err
+			}
+		}
+		if err := j.gitDir.Chmod(tmp, old.Mode); err != nil {
+			return err
+		}
+	}
+	f, _, err := j.gitDir.Open(tmp)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fault.Wrap(writeCode(err), "write index", err)
+	}
+	return nil
+}
+
+// indexChanges compares the touched entries of an index with what they were and
+// are to be.
+func (j *job) indexChanges(ctx context.Context, view *gitx.Repo, back bool) (changed []gitx.IndexEntry, foreign []string, err error) {
+	list, err := view.IndexEntries(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	now := map[string]entry{}
+	for _, e := range list {
+		now[e.Path] = entry{Mode: e.Mode, ID: e.ID, Skip: e.SkipWorktree}
+		if e.Stage != 0 {
+			foreign = append(foreign, e.Path)
+		}
+	}
+	for i := range j.plan.Steps {
+		s := &j.plan.Steps[i]
+		want, was := s.IndexAfter, s.IndexBefore
+		if back {
+			want, was = was, want
+		}
+		switch have := now[string(s.Path)]; have {
+		case want:
+		case was:
+			changed = append(changed, s.index(want))
+		default:
+			foreign = append(foreign, string(s.Path))
+		}
+	}
+	return changed, foreign, nil
+}
+
+// Verify re-reads reference, index and files. See engine.Target.
+func (t *Target) Verify(ctx context.Context, raw json.RawMessage) error {
+	j, err := t.open(ctx, raw)
+	if err != nil || j.Old == j.New {
+		return err
+	}
+	defer j.close()
+	return j.verify(ctx)
+}
+
+func (j *job) verify(ctx context.Context) error {
+	now, err := j.repo.RefValue(ctx, j.Ref)
+	if err != nil {
+		return err
+	}
+	if now != j.New {
+		return moved(j.Ref)
+	}
+	if _, err := j.plain.TreeOf(ctx, j.New); err != nil {
+		return err
+	}
+	if !j.Checkout {
+		return nil
+	}
+	if err := j.readPlan(); err != nil {
+		return err
+	}
+	bad, err := (&swapper{job: j}).unlike(ctx)
+	if err != nil {
+		return err
+	}
+	changed, foreign, err := j.indexChanges(ctx, j.plain, false)
+	if err != nil {
+		return err
+	}
+	for _, e := range changed {
+		bad = append(bad, e.Path)
+	}
+	if bad = append(bad, foreign...); len(bad) > 0 {
+		return fault.New(fault.IdentityChanged, "verify apply", "%d paths are not what was applied", len(bad)).WithPaths(bad...)
+	}
+	return nil
+}
+
+// unlike lists paths that are not what they are to be.
+func (w *swapper) unlike(ctx context.Context) ([]string, error) {
+	var paths []string
+	for i := range w.plan.Steps {
+		s := &w.plan.Steps[i]
+		if s.Slot == "" {
+			continue
+		}
+		now, err := look(ctx, w.root, string(s.Path))
+		if err != nil {
+			return nil, err
+		}
+		if want := w.want(s); !now.equal(want) && (want.Kind != absent || now.Kind != other) {
+			paths = append(paths, string(s.Path))
+		}
+	}
+	return paths, nil
+}

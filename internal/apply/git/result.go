@@ -1,0 +1,329 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/gitx"
+)
+
+// result computes the commit that an apply publishes, in object directories of
+// the request's own.
+type result struct {
+	*job
+	req  engine.TargetRequest
+	head string // the checked-out commit; "" before the first one
+
+	view    *gitx.Repo // reads quarantine and repository, writes scratch objects
+	onto    string     // commit that the result stands on; "" = none
+	tip     string
+	planTip string // the plan's own tip, whose files the sandbox holds; "" without a history
+}
+
+// compute fills tip and writes result.pack.
+func (r *result) compute(ctx context.Context) error {
+	work := r.file("work")
+	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o700)); err != nil {
+		return fault.Wrap(fault.Internal, "prepare apply", err)
+	}
+	have, err := r.have(ctx)
+	if err != nil {
+		return err
+	}
+	from := r.plain
+	if r.req.History != nil {
+		if from, err = r.plain.Import(ctx, r.req.History.Pack, r.req.History.Tip, have, work); err != nil {
+			return err
+		}
+	}
+	if r.view, err = from.Scratch(work + "/scratch"); err != nil {
+		return err
+	}
+	if r.req.History != nil {
+		err = r.fromHistory(ctx)
+	} else {
+		err = r.fromFiles(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if r.tip == "" || r.tip == r.Old {
+		return nil
+	}
+	r.Objects, err = r.view.Pack(ctx, r.file("result.pack"), []string{r.tip}, have)
+	return err
+}
+
+// have lists what the repository's references hold, so that only new objects
+// are imported and published.
+func (r *result) have(ctx context.Context) ([]string, error) {
+	refs, err := r.repo.Refs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	if r.head != "" {
+		ids = append(ids, r.head)
+	}
+	for _, ref := range refs {
+		ids = append(ids, ref.Object)
+	}
+	if h := r.req.History; h != nil && h.RealBase != "" {
+		ids = append(ids, h.RealBase) // may hang on no reference any more
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// fromHistory publishes the plan's commits.
+func (r *result) fromHistory(ctx context.Context) error {
+	h := r.req.History
+	r.planTip = h.Tip
+	r.onto = r.head
+	if !r.Checkout {
+		r.onto = h.RealBase // published where it was made, whatever is checked out now
+	}
+	if h.Base != "" {
+		ok, err := r.view.IsAncestor(ctx, h.Base, h.Tip)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fault.New(fault.Conflict, "apply", "a step rewrote the history that the plan stands on").
+				WithHint("`ambit apply --to worktree` carries the files without the commits")
+		}
+	}
+	if h.Tip == h.Base {
+		r.tip = r.onto
+		return nil
+	}
+	attrs := r.file("work/attributes")
+	if r.onto != "" {
+		if err := r.view.Flatten(ctx, r.onto, attrs); err != nil {
+			return err
+		}
+		r.view = r.view.WithAttributes(attrs)
+	}
+	switch {
+	case r.req.Squash:
+		return r.squash(ctx)
+	case h.Base == h.RealBase && r.onto == h.Base:
+		r.tip = h.Tip // a fast-forward
+		return nil
+	}
+	return r.replay(ctx)
+}
+
+// replay merges each commit of the plan onto the present tip.
+func (r *result) replay(ctx context.Context) error {
+	h := r.req.History
+	ids, err := r.view.FirstParents(ctx, h.Base, h.Tip)
+	if err != nil {
+		return fault.Wrap(fault.Conflict, "follow the plan's commits", err).
+			WithHint("--squash makes one commit of them")
+	}
+	commits, err := r.view.Commits(ctx, ids)
+	if err != nil {
+		return err
+	}
+	before, err := r.tree(ctx, h.Base)
+	if err != nil {
+		return err
+	}
+	tipTree, err := r.tree(ctx, r.onto)
+	if err != nil {
+		return err
+	}
+	tip := r.onto
+	committer, err := r.committer(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range commits {
+		m, err := r.view.MergeTrees(ctx, before, tipTree, c.Tree)
+		if err != nil {
+			return err
+		}
+		if len(m.Conflicts) > 0 {
+			return r.collision(ctx, m.Conflicts, subject(c.Message))
+		}
+		if m.Tree == tipTree && c.Tree != before {
+			before = c.Tree // the branch holds this change already
+			continue
+		}
+		before, tipTree = c.Tree, m.Tree
+		c.Tree, c.Parents, c.Committer = m.Tree, parents(tip), committer
+		if tip, err = r.view.WriteCommit(ctx, c); err != nil {
+			return err
+		}
+	}
+	r.tip = tip
+	return nil
+}
+
+// collision names every path that stands in the way, not only those of the first
+// commit that met one (O41).
+func (r *result) collision(ctx context.Context, paths []string, where string) error {
+	h := r.req.History
+	if base, ours, theirs, err := r.three(ctx, h.Base, r.onto, h.Tip); err == nil {
+		if m, err := r.view.MergeTrees(ctx, base, ours, theirs); err == nil {
+			if len(m.Conflicts) == 0 {
+				return conflict(paths, "the branch moved on, and %q collides with it on the way, though not in the end", where).
+					WithHint("--squash applies the plan as one commit")
+			}
+			paths = append(paths, m.Conflicts...)
+		}
+	}
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	return conflict(paths, "the branch moved on and %d of the plan's paths changed on both sides", len(paths))
+}
+
+func (r *result) three(ctx context.Context, base, ours, theirs string) (b, o, t string, err error) {
+	if b, err = r.tree(ctx, base); err != nil {
+		return
+	}
+	if o, err = r.tree(ctx, ours); err != nil {
+		return
+	}
+	t, err = r.tree(ctx, theirs)
+	return
+}
+
+// squash makes one commit of all that the plan changed.
+func (r *result) squash(ctx context.Context) error {
+	h := r.req.History
+	base, ours, theirs, err := r.three(ctx, h.Base, r.onto, h.Tip)
+	if err != nil {
+		return err
+	}
+	m, err := r.view.MergeTrees(ctx, base, ours, theirs)
+	if err != nil {
+		return err
+	}
+	if len(m.Conflicts) > 0 {
+		return conflict(m.Conflicts, "the branch moved on and %d of the plan's paths changed on both sides", len(m.Conflicts))
+	}
+	steps, err := r.steps(ctx)
+	if err != nil {
+		return err
+	}
+	return r.commit(ctx, m.Tree, steps)
+}
+
+// steps collects the Ambit-Step trailers of the commits that are squashed.
+func (r *result) steps(ctx context.Context) ([]string, error) {
+	h := r.req.History
+	values := []string{h.Tip}
+	if h.Base != "" {
+		values = append(values, "^"+h.Base)
+	}
+	out, err := r.view.Output(ctx, gitx.Opts{Values: values}, "rev-list", "--reverse", "--topo-order")
+	if err != nil || out == "" {
+		return nil, err
+	}
+	commits, err := r.view.Commits(ctx, strings.Split(out, "\n"))
+	if err != nil {
+		return nil, err
+	}
+	var steps []string
+	for _, c := range commits {
+		for line := range strings.SplitSeq(c.Message, "\n") {
+			if strings.HasPrefix(line, "Ambit-Step: ") && !slices.Contains(steps, line) {
+				steps = append(steps, line)
+			}
+		}
+	}
+	return steps, nil
+}
+
+// commit writes a commit of ambit's own over a tree; nothing when the tree is
+// what the branch holds already.
+func (r *result) commit(ctx context.Context, tree string, trailers []string) error {
+	have, err := r.tree(ctx, r.onto)
+	if err != nil {
+		return err
+	}
+	if tree == have {
+		r.tip = r.onto
+		return nil
+	}
+	who, err := r.committer(ctx)
+	if err != nil {
+		return err
+	}
+	r.tip, err = r.view.WriteCommit(ctx, gitx.Commit{
+		Tree: tree, Parents: parents(r.onto), Author: who, Committer: who,
+		Message: message(r.req.Message, append([]string{"Ambit-Plan: " + r.Plan}, trailers...)),
+	})
+	return err
+}
+
+// committer is who the request says, else the person of the repository's
+// configuration, else ambit.
+func (r *result) committer(ctx context.Context) (string, error) {
+	at := r.req.Now
+	if at.IsZero() {
+		at = time.Now()
+	}
+	name, mail, ok := strings.Cut(strings.TrimSuffix(r.req.Author, ">"), " <")
+	if ok && name != "" && mail != "" && !strings.ContainsAny(r.req.Author, "\n\x00") {
+		return gitx.Identity{Name: name, Email: mail}.Ident(at), nil
+	}
+	id, ok, err := r.repo.Identity(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		id = gitx.Identity{Name: "ambit", Email: "ambit@localhost"}
+	}
+	return id.Ident(at), nil
+}
+
+// tree returns a commit's tree; the empty one for no commit.
+func (r *result) tree(ctx context.Context, commit string) (string, error) {
+	if commit != "" {
+		return r.view.TreeOf(ctx, commit)
+	}
+	format, err := r.view.Format(ctx)
+	return gitx.EmptyTree(format), err
+}
+
+func parents(tip string) []string {
+	if tip == "" {
+		return nil
+	}
+	return []string{tip}
+}
+
+func subject(message string) string {
+	line, _, _ := strings.Cut(message, "\n")
+	return line
+}
+
+// message joins text and trailers; trailers that the text has already are not
+// repeated.
+func message(text string, trailers []string) string {
+	text = strings.TrimRight(text, "\n \t")
+	if text == "" {
+		text = "Changes of an ambit plan"
+	}
+	lines := strings.Split(text, "\n")
+	var add []string
+	for _, t := range trailers {
+		if !slices.Contains(lines, t) {
+			add = append(add, t)
+		}
+	}
+	if len(add) == 0 {
+		return text + "\n"
+	}
+	return fmt.Sprintf("%s\n\n%s\n", text, strings.Join(add, "\n"))
+}
