@@ -63,8 +63,14 @@ func (c *cell) enter(ctx context.Context) error {
 		Mounts: []Mount{{Kind: MountBind, Source: handoff, Target: handoffInside, ReadOnly: true}},
 		Path:   handoff, Root: handoff, ReadOnly: true,
 	})
+	var real []string
+	for _, rec := range c.plan.Sandboxes {
+		if rec.Strategy != StrategyNone {
+			real = append(real, rec.Resource.Path)
+		}
+	}
 	c.spec = CageSpec{
-		Plan: c.plan.ID, PlanDir: c.plan.Dir, StateDir: c.eng.cfg.StateDir, Sandbox: c.entrances,
+		Plan: c.plan.ID, PlanDir: c.plan.Dir, StateDir: c.eng.cfg.StateDir, Sandbox: c.entrances, Real: real,
 		Home: c.plan.Options.Home, HomeDir: c.eng.cfg.HomeDir, Path: lookup(c.environ, "PATH"),
 		Network: c.plan.Options.Network, ReadWrite: c.plan.Options.ReadWrite, Idle: c.eng.cfg.Idle,
 	}

@@ -44,10 +44,13 @@ type CageSpec struct {
 	PlanDir  string     `json:"plan_dir"`  // absolute; private home, caches, socket and lease live below it
 	StateDir string     `json:"state_dir"` // $AMBIT_HOME; never visible inside
 	Sandbox  []Entrance `json:"sandbox"`
-	Home     HomeMode   `json:"home"`
-	HomeDir  string     `json:"home_dir"` // the person's real home
-	Path     string     `json:"path"`     // the person's $PATH
-	Network  Network    `json:"network"`
+	// Real are host paths of the sandboxed resources, which no command may write:
+	// the proof tries them.
+	Real    []string `json:"real,omitempty"`
+	Home    HomeMode `json:"home"`
+	HomeDir string   `json:"home_dir"` // the person's real home
+	Path    string   `json:"path"`     // the person's $PATH
+	Network Network  `json:"network"`
 	// ReadOnly are further host paths visible read-only at their own place.
 	ReadOnly []string `json:"read_only,omitempty"`
 	// ReadWrite are host paths the person named to be writable inside.

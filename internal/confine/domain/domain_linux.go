@@ -14,6 +14,15 @@ import (
 // between folders, which breaks tools (C61).
 const LeastABI = 2
 
+// ABIs from which the kernel can tell things apart
+// (Documentation/userspace-api/landlock.rst).
+const (
+	ABITruncate    = 3 // truncation
+	ABIIoctl       = 5 // ioctl on devices
+	ABIScope       = 6 // signals and abstract sockets that leave the domain
+	ABIUnixSockets = 9 // connecting to a unix socket by path
+)
+
 // ABI returns the running kernel's Landlock ABI; 0 when it has none or it is
 // switched off.
 func ABI() (int, error) {

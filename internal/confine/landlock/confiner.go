@@ -168,8 +168,3 @@ func (c *cage) Run(ctx context.Context, cmd engine.Command) (engine.Exit, error)
 
 // Release has nothing to let go of.
 func (c *cage) Release() error { return nil }
-
-// Prove is not done yet.
-func (c *cage) Prove(ctx context.Context) (engine.Proof, error) {
-	return engine.Proof{}, fault.New(fault.Unsupported, "prove", "not built yet")
-}

@@ -14,11 +14,15 @@ import (
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/internal/confine/holder"
+	"github.com/ambit-run/ambit/internal/confine/probe"
 	"github.com/ambit-run/ambit/internal/confine/view"
 )
 
 func TestMain(m *testing.M) {
 	if handled, code := holder.ReexecAlone(os.Args, ArgGuard, Stages()); handled {
+		os.Exit(code)
+	}
+	if handled, code := probe.Reexec(os.Args); handled {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())
@@ -174,5 +178,33 @@ func TestTerminal(t *testing.T) {
 	})
 	if got := strings.ReplaceAll(out.String(), "\r", ""); err != nil || exit.Code != 0 || got != "24 80\nx\n" {
 		t.Fatal(exit, err, got)
+	}
+}
+
+func TestProofHolds(t *testing.T) {
+	t.Parallel()
+	for _, network := range []engine.Network{engine.NetworkNone, engine.NetworkHost} {
+		for _, home := range []engine.HomeMode{engine.HomeTools, engine.HomeHidden, engine.HomeRO} {
+			t.Run(string(home)+" "+string(network), func(t *testing.T) {
+				t.Parallel()
+				s := newStage(t)
+				s.spec.Home, s.spec.Network, s.spec.Real = home, network, []string{s.real}
+				write(t, 0o600, "key", s.spec.HomeDir, ".ssh/id")
+				write(t, 0o600, "x", s.spec.HomeDir, "notes")
+				s.open()
+				proof, err := s.cage.Prove(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, l := range proof.Lines {
+					if !l.OK {
+						t.Errorf("%+v", l)
+					}
+				}
+				if len(proof.NotCovered) == 0 {
+					t.Error("nothing is named as not covered")
+				}
+			})
+		}
 	}
 }

@@ -40,18 +40,9 @@ const (
 func (r rules) filter(abi int) []syscallfilter.Rule {
 	return syscallfilter.Unnamespaced(syscallfilter.Reach{
 		Network: r.HostNet || slices.Contains(r.Sabotage, weakNetwork),
-		Connect: r.HostNet || slices.Contains(r.Sabotage, weakNetwork) || abi >= abiUnixSockets, Truncate: abi >= abiTruncate,
+		Connect: r.HostNet || slices.Contains(r.Sabotage, weakNetwork) || abi >= domain.ABIUnixSockets, Truncate: abi >= domain.ABITruncate,
 	})
 }
-
-// Landlock ABIs from which the kernel can tell things apart
-// (Documentation/userspace-api/landlock.rst).
-const (
-	abiTruncate    = 3 // truncation
-	abiIoctl       = 5 // ioctl on devices
-	abiScope       = 6 // signals and abstract sockets that leave the domain
-	abiUnixSockets = 9 // connecting to a unix socket by path
-)
 
 // Stages are what the guard process does.
 func Stages() holder.Stages {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ambit-run/ambit/fault"
@@ -84,7 +85,7 @@ func buildLayout(s setup) (holder.Inside, error) {
 	if err := forbidUserNamespaces(s.Sabotage); err != nil {
 		return none, err
 	}
-	if !s.Layout.HostNet {
+	if !s.Layout.HostNet && !slices.Contains(s.Sabotage, weakLoopback) {
 		if err := raiseLoopback(); err != nil {
 			return none, err
 		}
@@ -142,13 +143,8 @@ func newRoot(scratch string) (*root, error) {
 
 // base makes what every inside has: proc, dev, and our own folder.
 func (r *root) base(exe int) error {
-	at, err := r.mkdirAll("/proc", 0o555, false)
-	if err != nil {
+	if err := r.proc(); err != nil {
 		return err
-	}
-	defer unix.Close(at)
-	if err := mountAt(at, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return fmt.Errorf("mount proc: %w", err)
 	}
 	if err := r.devices(); err != nil {
 		return err
@@ -166,6 +162,19 @@ func (r *root) base(exe int) error {
 		return err
 	}
 	return unix.Close(f)
+}
+
+// proc mounts the proc of the holder's pid namespace. Entries get their own.
+func (r *root) proc() error {
+	at, err := r.mkdirAll("/proc", 0o555, false)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	if err := mountAt(at, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount proc: %w", err)
+	}
+	return nil
 }
 
 // apply carries out one op.

@@ -17,7 +17,7 @@ import (
 // Confiner is the native rung. The zero value is not usable; see New.
 type Confiner struct {
 	host view.Host
-	weak []string // see sabotage.go
+	weak weakness // see sabotage.go
 }
 
 var _ engine.Confiner = (*Confiner)(nil)
@@ -36,7 +36,7 @@ func (c *Confiner) Open(ctx context.Context, spec engine.CageSpec) (engine.Cage,
 		return nil, err
 	}
 	cfg := holder.Config{
-		Plan: spec.Plan, Dir: dir, Spec: hash, IdleNS: int64(spec.Idle), HostNet: spec.Network == engine.NetworkHost,
+		Plan: spec.Plan, Dir: dir, Spec: hash, IdleNS: int64(spec.Idle), HostNet: spec.Network == engine.NetworkHost || c.weak.hostNet,
 	}
 	client, err := holder.Start(ctx, cfg, func() (json.RawMessage, error) { return c.setup(spec, dir) })
 	if err != nil {
@@ -52,12 +52,15 @@ func (c *Confiner) setup(spec engine.CageSpec, dir string) (json.RawMessage, err
 	if err != nil {
 		return nil, err
 	}
+	if c.weak.layout != nil {
+		c.weak.layout(&layout)
+	}
 	for _, d := range append(layout.MakeDirs, scratch) {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, fault.Wrap(fault.Unavailable, "open holder", err)
 		}
 	}
-	return json.Marshal(setup{Layout: layout, Sabotage: c.weak})
+	return json.Marshal(setup{Layout: layout, Sabotage: c.weak.stages})
 }
 
 // Close ends the plan's holder; see engine.Confiner.
@@ -84,13 +87,3 @@ func (c *cage) Run(ctx context.Context, cmd engine.Command) (engine.Exit, error)
 
 // Release lets go of the holder; nothing is held but its address.
 func (c *cage) Release() error { return nil }
-
-// Probe is not done yet.
-func (c *Confiner) Probe(ctx context.Context) (engine.Probe, error) {
-	return engine.Probe{}, fault.New(fault.Unsupported, "probe", "not built yet")
-}
-
-// Prove is not done yet.
-func (c *cage) Prove(ctx context.Context) (engine.Proof, error) {
-	return engine.Proof{}, fault.New(fault.Unsupported, "prove", "not built yet")
-}

@@ -93,6 +93,15 @@ func raiseLoopback() error {
 	return nil
 }
 
+// Reexec does the work of the native confinement's process that argv names, if it
+// names one.
+func Reexec(argv []string) (handled bool, exitCode int) {
+	if len(argv) == 2 && argv[1] == ArgCheck {
+		return true, CheckMain()
+	}
+	return holder.Reexec(argv, Stages())
+}
+
 // Stages are what the holder's processes do for the native confinement.
 func Stages() holder.Stages {
 	return holder.Stages{Attr: attr, Build: build, EntryAttr: entryAttr, Prepare: prepare, Seal: seal}

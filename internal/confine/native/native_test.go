@@ -13,12 +13,15 @@ import (
 	"time"
 
 	"github.com/ambit-run/ambit/engine"
-	"github.com/ambit-run/ambit/internal/confine/holder"
+	"github.com/ambit-run/ambit/internal/confine/probe"
 	"github.com/ambit-run/ambit/internal/confine/view"
 )
 
 func TestMain(m *testing.M) {
-	if handled, code := holder.Reexec(os.Args, Stages()); handled {
+	if handled, code := Reexec(os.Args); handled {
+		os.Exit(code)
+	}
+	if handled, code := probe.Reexec(os.Args); handled {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())

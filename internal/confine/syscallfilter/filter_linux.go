@@ -18,6 +18,7 @@ const (
 	Equal                // refuse when the argument equals Value
 	NotEqual             // refuse when it does not
 	AnyBits              // refuse when it has any of Value's bits
+	NoneOf               // refuse when it equals none of Values
 )
 
 // Rule refuses one system call.
@@ -26,7 +27,9 @@ type Rule struct {
 	Test  Test
 	Arg   int // 0 to 5; not for Always
 	Value uint32
-	Errno unix.Errno
+	// Values are for NoneOf: at least one, at most 250.
+	Values []uint32
+	Errno  unix.Errno
 }
 
 // Offsets in struct seccomp_data (include/uapi/linux/seccomp.h).
@@ -66,9 +69,20 @@ func Assemble(rules []Rule) ([]unix.SockFilter, error) {
 			p = append(p, jump(unix.BPF_JEQ, uint32(r.Call), 0, 1), errno(r.Errno))
 			continue
 		}
+		tests := 1
+		if r.Test == NoneOf {
+			tests = len(r.Values)
+		}
+		if tests < 1 || tests > 250 {
+			return nil, fmt.Errorf("rule for call %d: %d values", r.Call, tests)
+		}
 		// Low half of a little-endian 64-bit argument.
-		p = append(p, jump(unix.BPF_JEQ, uint32(r.Call), 0, 4), load(offArgs+8*uint32(r.Arg)))
+		p = append(p, jump(unix.BPF_JEQ, uint32(r.Call), 0, uint8(tests+3)), load(offArgs+8*uint32(r.Arg)))
 		switch r.Test {
+		case NoneOf:
+			for i, v := range r.Values { // on a match pass the remaining tests and the refusal
+				p = append(p, jump(unix.BPF_JEQ, v, uint8(tests-i), 0))
+			}
 		case Equal:
 			p = append(p, jump(unix.BPF_JEQ, r.Value, 0, 1))
 		case NotEqual:

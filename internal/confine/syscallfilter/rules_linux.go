@@ -34,8 +34,15 @@ func base() []Rule {
 // tiocLinux is TIOCLINUX of <linux/tiocl.h>: pastes into a console.
 const tiocLinux = 0x541c
 
+// families are the kinds of sockets that programs use and a network namespace
+// isolates. Others are refused: vsock leads to the hypervisor past any namespace,
+// the rest is kernel code that nobody needs.
+var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+
 // Namespaced is the filter of the native confinement.
-func Namespaced() []Rule { return base() }
+func Namespaced() []Rule {
+	return append(base(), Rule{Call: unix.SYS_SOCKET, Test: NoneOf, Arg: 0, Values: families, Errno: unix.EAFNOSUPPORT})
+}
 
 // Reach is what a filter leaves open where no namespace isolates.
 type Reach struct {

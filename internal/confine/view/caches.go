@@ -66,6 +66,7 @@ func (v *viewer) caches() {
 		// a command looks without the variable.
 		v.add(Op{Kind: KindOverlay, Target: real, Lower: []string{real}, Upper: upper, Work: work, Optional: true, Private: v.private(real)})
 		v.writable(real)
+		v.out.Shown = append(v.out.Shown, real)
 		if real != at && (v.own || v.isDir(at)) {
 			v.add(Op{Kind: KindAlias, Source: real, Target: at, Optional: true, Private: v.private(at)})
 			v.writable(at)

@@ -84,6 +84,7 @@ func (v *viewer) addExposed() {
 			continue
 		}
 		done = append(done, t)
+		v.out.Shown = append(v.out.Shown, t)
 		v.add(Op{Kind: KindBind, Source: v.real(t), Target: t, ReadOnly: true, Optional: true, Private: v.private(t)})
 	}
 	for _, d := range done {
@@ -110,7 +111,6 @@ func (v *viewer) masks() error {
 			// A mask over a sandbox or what leads to one would hide where commands work.
 			if !slices.ContainsFunc(v.targets(), func(t string) bool { return within(t, p) }) {
 				v.add(Op{Kind: KindMask, Target: p})
-				v.out.Hidden = append(v.out.Hidden, p)
 			}
 		}
 	}
@@ -173,6 +173,9 @@ func (v *viewer) sockets() {
 		return
 	}
 	for _, p := range socketPaths(b) {
+		if strings.HasPrefix(p, "/proc/") {
+			continue // bound relative to a descriptor of another process
+		}
 		if real := v.real(p); v.shown(real) && !slices.ContainsFunc(v.targets(), func(t string) bool { return within(real, t) }) {
 			v.add(Op{Kind: KindMask, Target: real, Optional: true})
 		}

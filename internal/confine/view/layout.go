@@ -43,8 +43,8 @@ type Layout struct {
 	MakeDirs []string `json:"make_dirs,omitempty"`
 	// Writable are the paths inside that commands may write, for Landlock.
 	Writable []string `json:"writable"`
-	// Hidden are host paths that must not show inside, for the proof.
-	Hidden  []string `json:"hidden,omitempty"`
+	// Shown are the places below the home that show on purpose, for the proof.
+	Shown   []string `json:"-"`
 	HostNet bool     `json:"host_net,omitempty"`
 	Notices []string `json:"notices,omitempty"`
 }

@@ -63,6 +63,13 @@ func unescape(s string) string {
 	return out.String()
 }
 
+// Aliases returns the other paths of the host at which another mount shows p or
+// a part of it.
+func Aliases(host Host, p string) []string {
+	v := &viewer{host: host}
+	return v.aliases(p)
+}
+
 // aliases returns the other paths at which another mount shows p or a part of
 // it: a bind mount of it, of a folder above it or below it.
 func (v *viewer) aliases(p string) []string {

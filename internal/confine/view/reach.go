@@ -27,6 +27,8 @@ type Reach struct {
 	Set     []string `json:"set,omitempty"`
 	Unset   []string `json:"unset,omitempty"`
 	Notices []string `json:"notices,omitempty"`
+	// Shown are the places below the home that show on purpose, for the proof.
+	Shown []string `json:"-"`
 }
 
 // usableDevices are the device files that commands may use.
@@ -82,6 +84,9 @@ func ComputeReach(spec engine.CageSpec, host Host) (Reach, error) {
 	}
 	for t := range v.exposed {
 		v.carve(&r, v.real(t), append(slices.Clone(holes), v.secretPaths()...))
+	}
+	for t := range v.exposed {
+		r.Shown = append(r.Shown, t)
 	}
 	r.Read = append(r.Read, "/proc")
 	if to, err := host.Resolve("/etc/resolv.conf"); err == nil && v.out.HostNet && !v.shown(to) {
