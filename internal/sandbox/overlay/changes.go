@@ -24,7 +24,7 @@ func (s *Sandbox) Changes(ctx context.Context, from, to string, opts engine.Chan
 }
 
 func (s *Sandbox) changes(ctx context.Context, from, to string, opts engine.ChangeOptions) (_ *changeset.Set, _ changeset.Source, err error) {
-	if err := s.checkLower(); err != nil {
+	if err := s.usable(ctx); err != nil {
 		return nil, nil, err
 	}
 	vf, err := s.view(from)

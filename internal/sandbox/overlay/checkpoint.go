@@ -25,6 +25,9 @@ func (s *Sandbox) checkpoint(ctx context.Context, name string) error {
 	if name == "" || name == engine.CheckpointCreation || name == engine.CheckpointNow {
 		return fault.New(fault.Invalid, "", "%q cannot name a checkpoint", name).WithHint("choose another name")
 	}
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
 	dir, err := s.open()
 	if err != nil {
 		return err
@@ -73,27 +76,30 @@ func (s *Sandbox) Checkpoints(context.Context) ([]string, error) {
 
 // Restore makes the present state the named one: its layers under a fresh upper.
 // What was written since is dropped, unless a checkpoint holds it.
-func (s *Sandbox) Restore(_ context.Context, name string) error {
-	if err := s.restore(name); err != nil {
+func (s *Sandbox) Restore(ctx context.Context, name string) error {
+	if err := s.restore(ctx, name); err != nil {
 		return fault.Wrap("", "restore", err)
 	}
 	return nil
 }
 
 // Rollback returns to the state of creation.
-func (s *Sandbox) Rollback(context.Context) error {
-	if err := s.restore(engine.CheckpointCreation); err != nil {
+func (s *Sandbox) Rollback(ctx context.Context) error {
+	if err := s.restore(ctx, engine.CheckpointCreation); err != nil {
 		return fault.Wrap("", "roll back", err)
 	}
 	return nil
 }
 
-func (s *Sandbox) restore(name string) error {
+func (s *Sandbox) restore(ctx context.Context, name string) error {
 	if name == engine.CheckpointNow {
 		return nil
 	}
 	layers, err := s.st.stateLayers(name)
 	if err != nil {
+		return err
+	}
+	if err := s.usable(ctx); err != nil {
 		return err
 	}
 	dir, err := s.open()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"strings"
 
 	"github.com/ambit-run/ambit/changeset"
@@ -27,9 +28,6 @@ type differ struct {
 	git      bool            // the resource is a checkout: its own .git is no part of it
 	out      []candidate
 	skipped  []changeset.Skip
-	// touched is told of each directory that exists on both sides and was
-	// looked into; nil = nobody asks.
-	steps int
 }
 
 func newDiffer(ctx context.Context, from, to *view, git bool) *differ {
@@ -132,7 +130,11 @@ func (d *differ) pair(path string, f, t *node) error {
 		return nil
 	}
 	if f.isDir() && t.isDir() {
-		if !d.same(f, t) {
+		alike, err := d.alikeDirs(path, f, t)
+		if err != nil {
+			return err
+		}
+		if !alike {
 			d.add(path, f, t)
 		}
 		return d.dir(path, f, t)
@@ -150,6 +152,23 @@ func (d *differ) pair(path string, f, t *node) error {
 func (d *differ) same(f, t *node) bool {
 	a, b := d.from.layers[f.at], d.to.layers[t.at]
 	return a.Path == b.Path || (!f.isDir() && f.info.Dev() == t.info.Dev() && f.info.Ino == t.info.Ino)
+}
+
+// alikeDirs reports whether two directories differ in nothing of their own. The
+// kernel copies a directory up whenever something in it changes.
+func (d *differ) alikeDirs(path string, f, t *node) (bool, error) {
+	if d.same(f, t) {
+		return true, nil
+	}
+	if f.info.Mode != t.info.Mode {
+		return false, nil
+	}
+	a, err := d.from.layers[f.at].ownXattrs(path)
+	if err != nil {
+		return false, err
+	}
+	b, err := d.to.layers[t.at].ownXattrs(path)
+	return err == nil && maps.Equal(a, b), err
 }
 
 // special reports whether a side is a FIFO, socket or device: listed, not compared.
