@@ -25,7 +25,7 @@ type source struct {
 }
 
 // testOnly are the packages that hold tests for others to run.
-var testOnly = []string{"internal/store/storetest", "internal/sandbox/conformance", "internal/gitx/gittest", "acceptance", "internal/archtest"}
+var testOnly = []string{"internal/store/storetest", "internal/sandbox/conformance", "internal/gitx/gittest", "internal/fsop/fsoptest", "acceptance", "internal/archtest"}
 
 func root(t *testing.T) string {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/fsop/fsoptest"
 )
 
 func TestC40_CopyIsRestartableAndNeverFollowsTheDestination(t *testing.T) {
@@ -145,7 +146,7 @@ func checkCopyKeeps(t *testing.T, dir string, opts CopyOptions, reflinked *bool)
 func TestC42_C48_ReflinkOnXfsAndBtrfs(t *testing.T) {
 	for _, fstype := range []string{"xfs", "btrfs"} {
 		t.Run(fstype, func(t *testing.T) {
-			dir, ok := onImage(t, fstype)
+			dir, ok := fsoptest.OnImage(t, fstype)
 			if !ok {
 				return
 			}
@@ -364,7 +365,7 @@ func TestCopyKeepsOwnersAsRootAndReportsTheirLoss(t *testing.T) {
 
 func TestCopyReportsALostOwnerAndDropsItsSetuid(t *testing.T) {
 	t.Parallel()
-	if !asUser(t) {
+	if !fsoptest.AsUser(t) {
 		return
 	}
 	src, err := OpenRoot("/usr/bin")
@@ -428,7 +429,7 @@ func TestCopyDoesNotInheritADefaultACL(t *testing.T) {
 // that is read-only already.
 func TestAttributesOfReadOnlyFilesAreCopied(t *testing.T) {
 	t.Parallel()
-	if !asUser(t) {
+	if !fsoptest.AsUser(t) {
 		return
 	}
 	d, err := OpenRoot(t.TempDir())

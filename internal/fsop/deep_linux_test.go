@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/fsop/fsoptest"
 )
 
 // deepTree makes levels nested directories, each with a file, and returns the
@@ -37,7 +38,7 @@ func deepTree(t *testing.T, d *Dir, top string, levels int) string {
 
 func TestC46_DeepTreesUnderALowDescriptorLimit(t *testing.T) {
 	t.Parallel()
-	if !withFewDescriptors(t, 64) {
+	if !fsoptest.WithFewDescriptors(t, 64) {
 		return
 	}
 	const levels = 2500
@@ -80,7 +81,7 @@ func TestC46_DeepTreesUnderALowDescriptorLimit(t *testing.T) {
 
 func TestC46_WideTreesUnderALowDescriptorLimit(t *testing.T) {
 	t.Parallel()
-	if !withFewDescriptors(t, 64) {
+	if !fsoptest.WithFewDescriptors(t, 64) {
 		return
 	}
 	d, err := OpenRoot(t.TempDir())
@@ -106,7 +107,7 @@ func TestC46_WideTreesUnderALowDescriptorLimit(t *testing.T) {
 // TestRemoveAllOpensItsOwnClosedDirectories runs as a user: root is never refused.
 func TestRemoveAllOpensItsOwnClosedDirectories(t *testing.T) {
 	t.Parallel()
-	if !asUser(t) {
+	if !fsoptest.AsUser(t) {
 		return
 	}
 	d, err := OpenRoot(t.TempDir())
@@ -163,7 +164,7 @@ func TestRemoveAllOpensItsOwnClosedDirectories(t *testing.T) {
 
 func TestC46_DeepClosedDirectoriesAreCopied(t *testing.T) {
 	t.Parallel()
-	if !asUser(t) {
+	if !fsoptest.AsUser(t) {
 		return
 	}
 	d, err := OpenRoot(t.TempDir())
@@ -185,7 +186,7 @@ func TestC46_DeepClosedDirectoriesAreCopied(t *testing.T) {
 }
 
 func TestNoXdevAndMountPoints(t *testing.T) {
-	if !inNamespace(t) {
+	if !fsoptest.InNamespace(t) {
 		return
 	}
 	base := t.TempDir()

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/fsop/fsoptest"
 )
 
 var oddNames = []string{
@@ -256,7 +257,7 @@ func TestWriteNewKeepsBytesAndLeavesHoles(t *testing.T) {
 
 func TestWritableAsksThePermissions(t *testing.T) {
 	t.Parallel()
-	if !asUser(t) {
+	if !fsoptest.AsUser(t) {
 		return
 	}
 	d, err := OpenRoot(t.TempDir())

@@ -1,4 +1,4 @@
-package fsop
+package fsoptest
 
 import (
 	"os"
@@ -10,17 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const rerunEnv = "AMBIT_FSOP_TEST_CHILD"
+// childEnv tells a child process which of these it is.
+const childEnv = "AMBIT_TEST_CHILD"
 
-// rerun runs the calling test again in a child process made as attr says and
+// Rerun runs the calling test again in a child process made as attr says and
 // reports its outcome. In the child it returns true and the test goes on.
-func rerun(t *testing.T, kind string, attr *syscall.SysProcAttr) (inChild bool) {
+func Rerun(t *testing.T, kind string, attr *syscall.SysProcAttr) (inChild bool) {
 	t.Helper()
-	if os.Getenv(rerunEnv) == kind {
+	if os.Getenv(childEnv) == kind {
 		return true
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v=true", "-test.count=1")
-	cmd.Env = append(os.Environ(), rerunEnv+"="+kind, "TMPDIR=/tmp", "HOME=/")
+	cmd.Env = append(os.Environ(), childEnv+"="+kind, "TMPDIR=/tmp", "HOME=/")
 	cmd.Dir = "/"
 	cmd.SysProcAttr = attr
 	out, err := cmd.CombinedOutput()
@@ -36,26 +37,26 @@ func rerun(t *testing.T, kind string, attr *syscall.SysProcAttr) (inChild bool) 
 	return false
 }
 
-// asUser runs the test as an unprivileged user, whoever runs the tests.
-func asUser(t *testing.T) bool {
+// AsUser runs the test as an unprivileged user, whoever runs the tests.
+func AsUser(t *testing.T) bool {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		return true
 	}
-	return rerun(t, "user", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}})
+	return Rerun(t, "user", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}})
 }
 
-// inNamespace runs the test in its own user and mount namespace, where it may mount.
-func inNamespace(t *testing.T) bool {
+// InNamespace runs the test in its own user and mount namespace, where it may mount.
+func InNamespace(t *testing.T) bool {
 	t.Helper()
-	if os.Getenv(rerunEnv) != "namespace" {
+	if os.Getenv(childEnv) != "namespace" {
 		probe := exec.CommandContext(t.Context(), "true")
 		probe.SysProcAttr = namespaces()
 		if err := probe.Run(); err != nil {
 			t.Skipf("user namespaces are refused here: %v", err)
 		}
 	}
-	if !rerun(t, "namespace", namespaces()) {
+	if !Rerun(t, "namespace", namespaces()) {
 		return false
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
@@ -72,10 +73,10 @@ func namespaces() *syscall.SysProcAttr {
 	}
 }
 
-// withFewDescriptors runs the test where only n descriptors may be open.
-func withFewDescriptors(t *testing.T, n uint64) bool {
+// WithFewDescriptors runs the test where only n descriptors may be open.
+func WithFewDescriptors(t *testing.T, n uint64) bool {
 	t.Helper()
-	if !rerun(t, "descriptors", nil) {
+	if !Rerun(t, "descriptors", nil) {
 		return false
 	}
 	lim := unix.Rlimit{Cur: n, Max: n}
@@ -85,9 +86,9 @@ func withFewDescriptors(t *testing.T, n uint64) bool {
 	return true
 }
 
-// onImage mounts a fresh file system of the named kind and returns a directory
+// OnImage mounts a fresh file system of the named kind and returns a directory
 // on it. It needs root, mkfs and loop devices.
-func onImage(t *testing.T, fstype string) (dir string, inChild bool) {
+func OnImage(t *testing.T, fstype string) (dir string, inChild bool) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("mounting an image needs root")
@@ -95,7 +96,7 @@ func onImage(t *testing.T, fstype string) (dir string, inChild bool) {
 	if _, err := exec.LookPath("mkfs." + fstype); err != nil {
 		t.Skipf("mkfs.%s is not installed", fstype)
 	}
-	if !rerun(t, "image-"+fstype, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}) {
+	if !Rerun(t, "image-"+fstype, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}) {
 		return "", false
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
