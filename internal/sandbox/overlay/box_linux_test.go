@@ -90,6 +90,14 @@ func (b *box) request(res engine.Resource, lower engine.Lower) {
 	plan := fmt.Sprintf("try-%05d", len(b.root)%100)
 	dir := filepath.Join(b.root, "state/plans", plan, "sandboxes/s1")
 	b.must(os.MkdirAll(dir, 0o700))
+	b.t.Cleanup(func() {
+		// The kernel leaves folders of mode 000 in work, which os.RemoveAll cannot
+		// remove for a plain user.
+		if d, err := fsop.OpenRoot(filepath.Join(b.root, "state")); err == nil {
+			_ = d.RemoveAll(".")
+			_ = d.Close()
+		}
+	})
 	b.req = engine.CreateRequest{
 		Plan: plan, ID: "s1", Dir: dir, BasesDir: filepath.Join(b.root, "state/bases"), Resource: res,
 		Lower: lower, Dirty: engine.DirtyCarry, Confined: true, Now: time.Now(),
@@ -212,7 +220,7 @@ func probeFrom(t *testing.T, e elsewhere) engine.Probe {
 		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_DAC_OVERRIDE}
+		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_DAC_OVERRIDE, unix.CAP_SYS_RESOURCE}
 	}
 	if e.UID != 0 {
 		if os.Geteuid() != 0 {

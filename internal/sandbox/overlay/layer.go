@@ -62,11 +62,11 @@ func (l *layer) hides(parent, path string, info fsop.Info) (bool, error) {
 		return false, nil
 	}
 	if _, err := l.root.GetXattr(path, xattrUserWhiteout); err != nil {
-		return false, absent(err)
+		return false, unmarked(err)
 	}
 	v, err := l.root.GetXattr(parent, xattrUserOpaque)
 	if err != nil {
-		return false, absent(err)
+		return false, unmarked(err)
 	}
 	return string(v) == "x", nil
 }
@@ -83,7 +83,7 @@ func (l *layer) opaque(path string) (bool, error) {
 		if err == nil && string(v) == "y" {
 			return true, nil
 		}
-		if err := absent(err); err != nil {
+		if err := unmarked(err); err != nil {
 			return false, err
 		}
 	}
@@ -99,7 +99,17 @@ func (l *layer) copiedUp(path string) (bool, error) {
 	if err == nil {
 		return true, nil
 	}
-	return false, absent(err)
+	return false, unmarked(err)
+}
+
+// unmarked is absent for the reading of marks: an entry whose attributes its
+// owner may not read (mode 000) counts as having none, and is listed as
+// unreadable by whoever wants its contents.
+func unmarked(err error) error {
+	if errors.Is(err, syscall.EACCES) {
+		return nil
+	}
+	return absent(err)
 }
 
 // absent turns "it is not there (any more)" into nil and keeps every other
@@ -119,7 +129,7 @@ func absent(err error) error {
 func (l *layer) ownXattrs(path string) (map[string]string, error) {
 	names, err := l.root.ListXattr(path)
 	if err != nil {
-		return nil, absent(err)
+		return nil, unmarked(err)
 	}
 	var out map[string]string
 	for _, name := range names {
@@ -128,7 +138,7 @@ func (l *layer) ownXattrs(path string) (map[string]string, error) {
 		}
 		v, err := l.root.GetXattr(path, name)
 		if err != nil {
-			if absent(err) == nil {
+			if unmarked(err) == nil {
 				continue
 			}
 			return nil, err
