@@ -156,6 +156,10 @@ func (l *linker) proseNote(text string, m mention, line, column int) {
 	if rest == "" || m.keyword.word == wordBlocks {
 		return
 	}
+	if l.rep.full() {
+		l.rep.note(line, column, finding{}) // counted only
+		return
+	}
 	l.rep.note(line, column+min(m.start, len(text)), finding{
 		summary: fmt.Sprintf("%q is read as words, not as a dependency", clip(text[m.start:])),
 		detail:  "no id follows: none of this ticket, and nothing with a digit, hyphen, underscore or point in it",

@@ -12,12 +12,18 @@ import (
 // on every line, so a hostile file must not choose it.
 const maxNesting = 32
 
+// maxContinued bounds lines times levels: how often a line may continue an open
+// list or quote. The Markdown parser keeps a record of each; this is 120 MB of
+// them, and forty times what a ticket of MaxTasks tasks needs.
+const maxContinued = 5_000_000
+
 // region is a part of the source read as Markdown on its own.
 type region struct {
 	text []byte
 	base int // offset of text in the source
 	root ast.Node
-	deep int // offset in the source of the first thing nested too deeply; -1 = none
+	deep int // offset in the source of the first thing that was not read; -1 = none
+	work int // lines that continued a list or quote
 }
 
 // parseRegion reads the blocks of src.text[from:to]. Inline markup is not read:
@@ -55,14 +61,27 @@ func (n *nestingLimit) Open(parent ast.Node, reader text.Reader, pc parser.Conte
 		depth++
 	}
 	// A list counts twice: for itself and for its item.
-	if depth > 2*maxNesting {
-		if n.region.deep < 0 {
-			_, seg := reader.Position()
-			n.region.deep = n.region.base + seg.Start
-		}
+	if depth > 2*maxNesting || n.region.work > maxContinued {
+		n.refuse(reader)
 		return nil, parser.NoChildren
 	}
 	return n.BlockParser.Open(parent, reader, pc)
+}
+
+// Continue closes the block when too many lines continued too many blocks.
+func (n *nestingLimit) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
+	if n.region.work++; n.region.work > maxContinued {
+		n.refuse(reader)
+		return parser.Close
+	}
+	return n.BlockParser.Continue(node, reader, pc)
+}
+
+func (n *nestingLimit) refuse(reader text.Reader) {
+	if n.region.deep < 0 {
+		_, seg := reader.Position()
+		n.region.deep = n.region.base + seg.Start
+	}
 }
 
 // blockLines calls f with the offset in the source of every line that a block and

@@ -40,6 +40,14 @@ func (r *reader) nesting(reg *region) {
 		return
 	}
 	line, col := r.src.at(reg.deep)
+	if reg.work > maxContinued {
+		r.rep.err(line, col, finding{
+			summary: "too many lines stand in nested lists or quotes",
+			detail:  "reading stopped here",
+			hint:    "nest less, or split the ticket",
+		})
+		return
+	}
 	r.rep.err(line, col, finding{
 		summary: fmt.Sprintf("lists or quotes are nested more than %d deep", maxNesting),
 		hint:    "nest less: what stands deeper cannot be read",

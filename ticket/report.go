@@ -29,9 +29,13 @@ type finding struct {
 	summary, detail, hint string
 }
 
+// full reports that no more notes are listed, so that callers on the way to the
+// limit need not make their text.
+func (r *report) full() bool { return len(r.found) >= maxFindings }
+
 func (r *report) add(sev fault.Severity, line, column int, f finding) {
 	// Errors are always kept up to their own limit: they decide what happens.
-	if len(r.found) >= maxFindings && (sev != fault.SeverityError || len(r.found) >= 2*maxFindings) {
+	if r.full() && (sev != fault.SeverityError || len(r.found) >= 2*maxFindings) {
 		if r.dropped == nil {
 			r.dropped = map[fault.Severity]int{}
 		}
@@ -115,6 +119,9 @@ func lineList(lines []int) string {
 // clip shortens user text that is quoted in a finding.
 func clip(s string) string {
 	const limit = 60 // characters; enough to recognise the place
+	if len(s) > 8*limit { // do not go through megabytes for them
+		s = cutText(s, 8*limit)
+	}
 	s = strings.Join(strings.Fields(s), " ")
 	n := 0
 	for i := range s {
