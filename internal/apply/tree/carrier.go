@@ -85,8 +85,9 @@ func (c *carrier) sync(ctx context.Context) error {
 	for rel := range c.touched {
 		g.Go(func() error {
 			err := c.root.SyncDir(rel)
-			if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) {
-				return nil // gone with a step after: its own folder is touched, too
+			switch fault.CodeOf(err) { //nolint:exhaustive // the rest failed
+			case fault.NotFound, fault.Conflict, fault.Denied:
+				return nil // gone or replaced with a later step, whose folder is touched, too
 			}
 			return err
 		})

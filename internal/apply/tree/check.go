@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/ambit-run/ambit/changeset"
@@ -87,6 +88,9 @@ func (k *checker) step(ctx context.Context, st *step) error {
 		return err
 	}
 	tgt, err := glance(k.root, path)
+	if errors.Is(err, errLink) && k.placedAbove(path) {
+		err = nil // the link is this apply's own and goes first
+	}
 	if fault.Is(err, fault.Denied) {
 		k.found.add(path, reasonOf(err))
 		return nil
@@ -126,6 +130,17 @@ func (k *checker) step(ctx context.Context, st *step) error {
 		}
 	}
 	return err
+}
+
+// placedAbove reports whether the apply put something in the place of a folder
+// above the path.
+func (k *checker) placedAbove(path string) bool {
+	for dir, _ := fsop.SplitRel(path); dir != "."; dir, _ = fsop.SplitRel(dir) {
+		if k.places[dir] {
+			return true
+		}
+	}
+	return false
 }
 
 // onlyOurs reports a created folder that holds something the apply did not put there.

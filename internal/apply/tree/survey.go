@@ -110,6 +110,7 @@ func (s *survey) look(ctx context.Context) error {
 			switch {
 			case err == nil:
 				it.now = now
+			case it.before == nil && errors.Is(err, errLink) && s.becomesFolder(it.path): // nothing is there yet
 			case fault.Is(err, fault.Denied):
 				s.found.add(it.path, reasonOf(err))
 			case fault.Is(err, fault.Conflict):
@@ -121,6 +122,17 @@ func (s *survey) look(ctx context.Context) error {
 		})
 	}
 	return g.Wait()
+}
+
+// becomesFolder reports whether a link on the way to the path is one that the
+// plan makes a folder.
+func (s *survey) becomesFolder(path string) bool {
+	for dir, _ := fsop.SplitRel(path); dir != "."; dir, _ = fsop.SplitRel(dir) {
+		if it := s.items[dir]; it != nil && it.before != nil && it.before.Kind == changeset.Symlink {
+			return it.after != nil && it.after.Kind == changeset.Dir
+		}
+	}
+	return false
 }
 
 // reasonOf words why a path may not be reached.
