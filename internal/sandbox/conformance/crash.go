@@ -8,7 +8,7 @@ import (
 
 // crashFirst is how many of an operation's calls are died at one after the
 // other; later ones are died at in growing, random steps.
-const crashFirst = 10
+const crashFirst = 6
 
 // killed calls do with growing call numbers to die at until the operation comes
 // through alive; do returns whether it died. A strategy whose calls cannot be
@@ -21,7 +21,7 @@ func (e *env) killed(do func(killAt int) bool) {
 			break
 		}
 		if died++; died > crashFirst {
-			step = died - crashFirst + rand.IntN(4) //nolint:gosec // which calls are left out does not matter
+			step = 2*(died-crashFirst) + rand.IntN(4) //nolint:gosec // which calls are left out does not matter
 		}
 		if died > 200 {
 			e.t.Fatalf("still dying at call %d", at)
