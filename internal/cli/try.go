@@ -205,7 +205,8 @@ func (d *deps) console() engine.Console {
 		return c
 	}
 	if terminalOf(d.stdin) != nil && terminalOf(d.stdout) != nil {
-		c.Terminal = bothWays(d.stdin)
+		// The command's own terminal is relayed; a copy beside it would show everything twice.
+		c.Terminal, c.Stdout, c.Stderr = bothWays(d.stdin), nil, nil
 	}
 	return c
 }
