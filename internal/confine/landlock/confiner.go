@@ -23,7 +23,7 @@ import (
 type Confiner struct {
 	host  view.Host
 	token func() string
-	weak  []string // set by tests only
+	weak  weakness // see sabotage.go
 }
 
 var _ engine.Confiner = (*Confiner)(nil)
@@ -73,7 +73,10 @@ func (c *Confiner) Open(ctx context.Context, spec engine.CageSpec) (engine.Cage,
 	}
 	r := rules{
 		Paths:   domain.Paths{Read: append(reach.Read, exe), List: reach.List, Write: reach.Write},
-		HostNet: spec.Network == engine.NetworkHost, Sabotage: c.weak,
+		HostNet: spec.Network == engine.NetworkHost, Sabotage: c.weak.stages,
+	}
+	if c.weak.paths != nil {
+		c.weak.paths(&r.Paths)
 	}
 	raw, err := json.Marshal(r)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/confine/domain"
@@ -27,20 +26,11 @@ type rules struct {
 	Sabotage []string     `json:"sabotage,omitempty"`
 }
 
-// Weaknesses that tests can ask for, one for each protection, to see that the
-// proof notices.
-const (
-	weakFiles   = "files"   // no Landlock rules
-	weakCalls   = "calls"   // no system call filter
-	weakCaps    = "caps"    // capabilities stay
-	weakNetwork = "network" // sockets as with the host's network
-)
-
 // filter is the system call filter for the running kernel's Landlock.
 func (r rules) filter(abi int) []syscallfilter.Rule {
 	return syscallfilter.Unnamespaced(syscallfilter.Reach{
-		Network: r.HostNet || slices.Contains(r.Sabotage, weakNetwork),
-		Connect: r.HostNet || slices.Contains(r.Sabotage, weakNetwork) || abi >= domain.ABIUnixSockets, Truncate: abi >= domain.ABITruncate,
+		Network: r.HostNet || r.weakened(weakNetwork),
+		Connect: r.HostNet || r.weakened(weakNetwork) || abi >= domain.ABIUnixSockets, Truncate: abi >= domain.ABITruncate,
 	})
 }
 
@@ -78,7 +68,15 @@ func (r rules) enforce(job holder.Job) error {
 	}
 	defer ruleset.File.Close()
 	defer runtime.KeepAlive(ruleset)
-	if !slices.Contains(r.Sabotage, weakCaps) {
+	if r.weakened(weakFiles) {
+		if _, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY, 0); err != nil {
+			return err
+		}
+	}
+	if r.weakened(weakAll) {
+		return nil
+	}
+	if !r.weakened(weakCaps) {
 		if err := privilege.Drop(); err != nil {
 			return err
 		}
@@ -86,12 +84,12 @@ func (r rules) enforce(job holder.Job) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)
 	}
-	if !slices.Contains(r.Sabotage, weakFiles) {
+	if !r.weakened(weakRules) {
 		if err := domain.Enforce(ruleset.File, ruleset.Flags); err != nil {
 			return err
 		}
 	}
-	if slices.Contains(r.Sabotage, weakCalls) {
+	if r.weakened(weakCalls) {
 		return nil
 	}
 	return syscallfilter.Install(r.filter(abi))

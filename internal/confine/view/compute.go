@@ -38,6 +38,7 @@ type viewer struct {
 	own     bool     // the home inside is the private one, which commands write
 	absent  []string // host folders that do not show: closed ones, homes
 	top     []string // host folders of / that show
+	links   []string // links of / that show: what lies behind one shows if its target does
 	mountsI []mountEntry
 	exposed map[string]bool // targets of expose
 	out     Layout
@@ -61,6 +62,19 @@ func within(p, dir string) bool {
 	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
 }
 
+// outermost sorts paths and leaves out what lies below another of them.
+func outermost(paths []string) []string {
+	var out []string
+	// By component, so that everything below a folder follows it at once.
+	slices.SortFunc(paths, func(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) })
+	for _, p := range paths {
+		if len(out) == 0 || !within(p, out[len(out)-1]) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // exists reports whether there is something at p, links followed.
 func (v *viewer) exists(p string) bool {
 	_, err := v.host.Stat(p)
@@ -77,6 +91,9 @@ func (v *viewer) isDir(p string) bool {
 // because a folder above it is.
 func (v *viewer) shown(p string) bool {
 	in := func(dir string) bool { return within(p, dir) }
+	if slices.ContainsFunc(v.links, in) {
+		p = v.real(p)
+	}
 	return slices.ContainsFunc(v.top, in) && !slices.ContainsFunc(v.absent, in)
 }
 

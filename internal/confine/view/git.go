@@ -82,7 +82,7 @@ func (v *viewer) roots() []string {
 // expand resolves a leading ~/ as git does.
 func (v *viewer) expand(p string) string {
 	if rest, ok := strings.CutPrefix(p, "~/"); ok {
-		return path.Join(v.home, rest)
+		return v.home + "/" + rest // uncleaned: a slash at the end means something
 	}
 	return p
 }

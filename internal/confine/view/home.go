@@ -77,13 +77,8 @@ func (v *viewer) addExposed() {
 	for t := range v.exposed {
 		ts = append(ts, t)
 	}
-	slices.Sort(ts) // a folder sorts before what lies below it
-	var done []string
-	for _, t := range ts {
-		if slices.ContainsFunc(done, func(d string) bool { return within(t, d) }) {
-			continue
-		}
-		done = append(done, t)
+	done := outermost(ts)
+	for _, t := range done {
 		v.out.Shown = append(v.out.Shown, t)
 		v.add(Op{Kind: KindBind, Source: v.real(t), Target: t, ReadOnly: true, Optional: true, Private: v.private(t)})
 	}

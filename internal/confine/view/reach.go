@@ -97,8 +97,7 @@ func ComputeReach(spec engine.CageSpec, host Host) (Reach, error) {
 	}
 	v.environment(&r)
 	for _, list := range []*[]string{&r.Read, &r.List, &r.Write} {
-		slices.Sort(*list)
-		*list = slices.Compact(*list)
+		*list = outermost(*list)
 	}
 	r.Notices = v.out.Notices
 	return r, nil
@@ -158,13 +157,8 @@ func (v *viewer) homeFiles(r *Reach) {
 			ts = append(ts, t)
 		}
 	}
-	slices.Sort(ts)
-	var done []string
-	for _, t := range ts {
-		if !slices.ContainsFunc(done, func(d string) bool { return within(t, d) }) {
-			done = append(done, t)
-			r.Files = append(r.Files, Op{Kind: KindLink, Target: strings.TrimPrefix(t, v.home+"/"), Text: t})
-		}
+	for _, t := range outermost(ts) {
+		r.Files = append(r.Files, Op{Kind: KindLink, Target: strings.TrimPrefix(t, v.home+"/"), Text: t})
 	}
 	for _, op := range v.out.Ops {
 		if op.Kind == KindFile && within(op.Target, v.home) {

@@ -35,6 +35,7 @@ func (v *viewer) system() error {
 			if err != nil {
 				return fault.Wrap(fault.Unavailable, "confine", err)
 			}
+			v.links = append(v.links, p)
 			v.add(Op{Kind: KindLink, Target: p, Text: to})
 			if slices.Contains(closed, p) {
 				v.absent = append(v.absent, v.real(p)) // /home may be a link to /var/home

@@ -81,7 +81,7 @@ func (v *viewer) commands() {
 			v.expose(d)
 			v.venv(path.Dir(d))
 		}
-		v.links(d, real)
+		v.needs(d, real)
 	}
 }
 
@@ -107,8 +107,8 @@ func (v *viewer) venv(root string) {
 	}
 }
 
-// links exposes what the links and scripts of a PATH folder need.
-func (v *viewer) links(dir, real string) {
+// needs exposes what the links and scripts of a PATH folder need.
+func (v *viewer) needs(dir, real string) {
 	es, err := v.host.ReadDir(real)
 	if err != nil {
 		return
@@ -117,6 +117,9 @@ func (v *viewer) links(dir, real string) {
 	for _, e := range es {
 		p := path.Join(real, e.Name())
 		if e.Type()&fs.ModeSymlink != 0 {
+			if !v.leadsAway(p) {
+				continue
+			}
 			if to, err := v.host.Resolve(p); err == nil && !v.shown(to) && !v.hiddenHome(to) {
 				v.exposeTarget(to)
 			}
@@ -129,6 +132,28 @@ func (v *viewer) links(dir, real string) {
 		scripts++
 		v.interpreter(p)
 	}
+}
+
+// maxHops is the kernel's limit on links in a path.
+const maxHops = 40
+
+// leadsAway follows a link's own text, hop by hop, and reports whether it comes
+// to a place that does not show. A system folder holds hundreds of links and
+// hardly one that does, so this looks at no other component.
+func (v *viewer) leadsAway(p string) bool {
+	for range maxHops {
+		text, err := v.host.Readlink(p)
+		if err != nil {
+			return false
+		}
+		if !path.IsAbs(text) {
+			text = path.Join(path.Dir(p), text)
+		}
+		if p = path.Clean(text); !v.shown(p) {
+			return true
+		}
+	}
+	return false
 }
 
 // interpreter exposes the program a script's first line names.
