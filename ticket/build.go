@@ -316,7 +316,8 @@ func (b *builder) nested(cycle []int) bool {
 	return slices.ContainsFunc(cycle, func(i int) bool { return ids[b.nodes[i].Parent] })
 }
 
-// chain makes each node that can run depend on the one before it.
+// chain makes each node that is left and can run depend on the one before it. A
+// link to a done node would hold nothing, one to a deferred node everything.
 func (d *Dag) chain() {
 	held := map[string]bool{}
 	for _, id := range d.Held() {
@@ -325,7 +326,7 @@ func (d *Dag) chain() {
 	prev := ""
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
-		if n.State == StateDeferred || held[n.ID] {
+		if n.Done || n.State == StateDeferred || held[n.ID] {
 			continue
 		}
 		if prev != "" && !slices.Contains(n.DependsOn, prev) {

@@ -87,6 +87,9 @@ func remark(s string, i int) (after int, ok bool) {
 // "step", or #12.
 func oneID(s string, i int) (idRef, bool) {
 	ref := idRef{start: i}
+	if i == len(s) {
+		return ref, false
+	}
 	if c := s[i] | 0x20; c == 't' || c == 's' {
 		for _, w := range [...]string{"tasks ", "task ", "steps ", "step "} {
 			if hasPrefixFold(s[i:], w) {

@@ -153,7 +153,7 @@ func TestNestingLimit(t *testing.T) {
 // test would run into its timeout otherwise.
 func TestHostileShapes(t *testing.T) {
 	t.Parallel()
-	const n = 200_000
+	const n = 50_000
 	for name, src := range map[string]string{
 		"blank lines in nested lists": strings.Repeat("- ", 30) + "a" + strings.Repeat("\n", n),
 		"backticks of all lengths":    "- [ ] " + hostileTicks(600),
@@ -165,7 +165,7 @@ func TestHostileShapes(t *testing.T) {
 		"remarks":                     "- [ ] a after " + strings.Repeat("b-1 (x), ", n/10),
 		"continued lines":             "- [ ] a after\n" + strings.Repeat("  b-1,\n", n/10),
 		"headings":                    strings.Repeat("## Notes\n- [ ] a\n", n/10),
-		"distinct headings":           hostileHeadings(70_000),
+		"distinct headings":           hostileHeadings(35_000),
 		"front matter":                "---\n" + strings.Repeat("a: [", 10_000) + "\n---\n",
 		"front matter keys":           "---\n" + strings.Repeat("scope: a\n", 6000) + "---\n",
 		"ids in front matter":         "---\ndepends_on: [" + strings.Repeat("a1,", 20_000) + "]\n---\n- [ ] a\n",
