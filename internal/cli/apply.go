@@ -109,7 +109,7 @@ func runApply(ctx context.Context, d *deps, cmd *cobra.Command, o *applyOptions)
 	}
 	req := engine.ApplyRequest{
 		Plan: t.plan.ID, To: o.to, Branch: o.branch, Message: o.message, Squash: o.squash,
-		Only: o.only, Paths: o.files, Dir: t.dir, Ignored: o.ignored, Allow: allow, Observe: d.quietly(false),
+		Only: o.only, Paths: o.files, Dir: t.dir, Ignored: o.ignored, Allow: allow, Observe: d.observer(),
 	}
 	if !o.yes {
 		// What will happen is shown before it is asked for. With --yes the engine
@@ -207,7 +207,7 @@ func (d *deps) applyAfter(ctx context.Context, svc engine.Service, p *engine.Pla
 	if err != nil || !ok {
 		return nil, err
 	}
-	res, err := svc.Apply(ctx, engine.ApplyRequest{Plan: p.ID, To: to, Dir: dir, Allow: allow, Observe: d.quietly(false)})
+	res, err := svc.Apply(ctx, engine.ApplyRequest{Plan: p.ID, To: to, Dir: dir, Allow: allow, Observe: d.observer()})
 	if err != nil {
 		if f := fault.As(err); f.Hint == "" {
 			err = f.WithHint("nothing of yours has changed; the work is kept: ambit diff %s", p.ID)

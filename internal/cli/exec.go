@@ -53,7 +53,7 @@ func runExec(ctx context.Context, d *deps, ref string, argv []string) error {
 	}
 	console := d.console()
 	exit, err := t.svc.Exec(ctx, engine.ExecRequest{
-		Plan: t.plan.ID, Argv: argv, Dir: t.dir, Environ: d.environ, Console: console, Observe: d.quietly(false),
+		Plan: t.plan.ID, Argv: argv, Dir: t.dir, Environ: d.environ, Console: console, Observe: d.observer(),
 	})
 	out := execObject{t.plan.ID, exit}
 	if err != nil {

@@ -26,7 +26,6 @@ type planFlags struct {
 	readWrite []string
 	timeout   string
 	asRoot    bool
-	verbose   bool
 }
 
 // register adds the flags to a command.
@@ -44,7 +43,6 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fl.StringArrayVar(&f.readWrite, "rw", nil, "a `PATH` outside the resource that commands may write for real; repeatable")
 	fl.StringVar(&f.timeout, "timeout", "", "end a command that takes longer than this `DURATION`, such as 90s or 10m")
 	fl.BoolVar(&f.asRoot, "as-root", false, "as root over another owner's files: stay root inside")
-	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show more: every notice, and in run each line of output")
 }
 
 // options lays the flags over the configuration. limit is the time limit where

@@ -24,6 +24,7 @@ type runOptions struct {
 	tty        bool
 	yes        bool
 	to         engine.ApplyTo
+	verbose    bool
 	ticket     string
 	agent      []string
 }
@@ -54,6 +55,7 @@ Ctrl-C ends the running step; --resume goes on from there.`,
 	fl.StringArrayVar(&o.assume, "assume", nil, "take the ticket this one depends on as done, an `ID`; repeatable")
 	fl.BoolVar(&o.sequential, "sequential", false, "every step depends on the one before it in the list")
 	fl.BoolVar(&o.tty, "tty", false, "give CMD a terminal of its own, joined to yours")
+	fl.BoolVarP(&o.verbose, "verbose", "v", false, "show each line that steps print, instead of the tree")
 	fl.BoolVarP(&o.yes, "yes", "y", false, "apply at the end if every step ended well")
 	toFlag(cmd, &o.to)
 	o.register(cmd)

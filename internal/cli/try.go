@@ -83,7 +83,7 @@ func runTry(ctx context.Context, d *deps, cmd *cobra.Command, o *tryOptions) err
 	}
 	res, err := svc.Try(ctx, engine.TryRequest{
 		Dir: dir, Spelled: spelled, Resources: o.paths(dir), Argv: o.argv, Environ: d.environ,
-		Options: opts, Console: d.console(), Observe: d.quietly(o.verbose),
+		Options: opts, Console: d.console(), Observe: d.observer(),
 	})
 	if err != nil {
 		if res != nil && res.Plan != nil {
@@ -211,8 +211,8 @@ func (d *deps) console() engine.Console {
 	return c
 }
 
-// quietly observes with notices, or with nothing under --json.
-func (d *deps) quietly(bool) engine.Observer {
+// observer shows notices, or nothing under --json.
+func (d *deps) observer() engine.Observer {
 	if d.json {
 		return nil
 	}

@@ -9,9 +9,10 @@ import (
 
 // targets are the ways in which a changeset is carried into a resource.
 func targets(git *gitx.Git) []engine.Target {
+	files := applytree.New(applytree.Options{})
 	return []engine.Target{
-		applytree.New(applytree.Options{}),
-		applygit.New(applygit.Config{Git: git}, engine.ToCommit),
-		applygit.New(applygit.Config{Git: git}, engine.ToBranch),
+		files,
+		applygit.New(applygit.Config{Git: git, Files: files}, engine.ToCommit),
+		applygit.New(applygit.Config{Git: git, Files: files}, engine.ToBranch),
 	}
 }
