@@ -30,9 +30,10 @@ var forwarded = []os.Signal{
 // notifyChild delivers SIGCHLD.
 func notifyChild(c chan<- os.Signal) { signal.Notify(c, syscall.SIGCHLD) }
 
-// entryArgs are the arguments of an entry process.
-func entryArgs(in Inside) []string {
-	return []string{argv0, ArgEntry, strconv.Itoa(len(in.Files)), string(in.Note)}
+// entryArgs are the arguments of an entry process. The plan is there for people
+// who look at the process table.
+func entryArgs(in Inside, plan string) []string {
+	return []string{argv0, ArgEntry, plan, strconv.Itoa(len(in.Files)), string(in.Note)}
 }
 
 // EntryMain is the entry process: it prepares, seals, forks the command, reaps,

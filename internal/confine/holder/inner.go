@@ -25,6 +25,7 @@ const (
 type inner struct {
 	link   *Conn
 	st     Stages
+	plan   string
 	inside Inside
 
 	mu      sync.Mutex
@@ -32,7 +33,7 @@ type inner struct {
 }
 
 // InnerMain is the inner process. It returns the exit code.
-func InnerMain(st Stages) int {
+func InnerMain(st Stages, plan string) int {
 	closeOnExec(3)
 	// Entries die with the thread that cloned them; this one stays.
 	runtime.LockOSThread()
@@ -53,7 +54,7 @@ func InnerMain(st Stages) int {
 		fmt.Fprintln(os.Stderr, "init:", err)
 		return 1
 	}
-	in := &inner{link: link, st: st, running: map[int]int{}}
+	in := &inner{link: link, st: st, plan: plan, running: map[int]int{}}
 	var first order
 	files, err := link.Recv(&first)
 	closeAll(files)
@@ -149,7 +150,7 @@ func (in *inner) spawn(o order, files []*os.File) {
 	attr.Pdeathsig = syscall.SIGKILL
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	pid, err := forkEntry(attr, entryArgs(in.inside), append(append(std, files[0]), in.inside.Files...))
+	pid, err := forkEntry(attr, entryArgs(in.inside, in.plan), append(append(std, files[0]), in.inside.Files...))
 	if err != nil {
 		fail(fault.Wrap(fault.Unavailable, "enter holder", fmt.Errorf("start entry process: %w", err)))
 		return

@@ -11,12 +11,15 @@ func Reexec(argv []string, st Stages) (handled bool, exitCode int) {
 	case ArgOuter:
 		return true, OuterMain(st)
 	case ArgInner:
-		return true, InnerMain(st)
-	case ArgEntry:
-		if len(argv) != 4 {
+		if len(argv) != 3 {
 			return true, 2
 		}
-		return true, EntryMain(st, argv[2], argv[3], false)
+		return true, InnerMain(st, argv[2])
+	case ArgEntry:
+		if len(argv) != 5 {
+			return true, 2
+		}
+		return true, EntryMain(st, argv[3], argv[4], false)
 	}
 	return false, 0
 }

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	if handled, code := probe.Reexec(os.Args); handled {
 		os.Exit(code)
 	}
+	if len(os.Args) == 2 && os.Args[1] == argCaller {
+		os.Exit(callerMain())
+	}
 	os.Exit(m.Run())
 }
 
