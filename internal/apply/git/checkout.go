@@ -3,11 +3,12 @@ package git
 import (
 	"context"
 	"fmt"
-	"maps"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/ambit-run/ambit/changeset"
+	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
 	"github.com/ambit-run/ambit/internal/gitx"
@@ -18,31 +19,66 @@ type checkout struct {
 	*result
 	diffs []gitx.Diff
 
-	changes map[string]*changeset.Change // made by wanted
-	cleared map[string]uint32            // directories that a file takes the place of, with their modes
-	device  uint64
-	mount   uint64
+	sandbox map[string]*changeset.Change // what the request's changeset holds, by path
+	set     map[string]*changeset.Change // what the files' target is to carry
+	staged  map[string]string            // path → file of ours with its new contents
+	leaving map[string]bool              // paths that end as no file
+	stale   map[string]bool
 }
 
-// survey fills the plan's steps with what each path is and is to become in the
-// index, and refuses paths that are not clean. Every such path is listed.
-func (c *checkout) survey(ctx context.Context) error {
-	info, err := c.root.Stat(".")
+// planCheckout checks every path that the result changes, and has the files'
+// target stage what becomes of them. The checkout is only read.
+func (j *job) planCheckout(ctx context.Context, r *result) error {
+	if err := j.openDirs(); err != nil {
+		return err
+	}
+	j.plan = &plan{}
+	old, err := r.tree(ctx, j.Old)
 	if err != nil {
 		return err
 	}
-	c.device, c.mount = info.Dev(), info.MntID
+	diffs, err := r.view.DiffTrees(ctx, old, j.New)
+	if err != nil {
+		return err
+	}
+	c := &checkout{
+		result: r, diffs: diffs, sandbox: map[string]*changeset.Change{}, set: map[string]*changeset.Change{},
+		staged: map[string]string{}, leaving: map[string]bool{},
+	}
+	if r.req.Set != nil {
+		for i := range r.req.Set.Changes {
+			if ch := &r.req.Set.Changes[i]; ch.After != nil {
+				c.sandbox[ch.Path] = ch
+			}
+		}
+	}
+	if err := c.survey(ctx); err != nil {
+		return err
+	}
+	if err := c.contents(ctx); err != nil {
+		return err
+	}
+	if err := c.directories(ctx); err != nil {
+		return err
+	}
+	if err := c.stageFiles(ctx); err != nil {
+		return err
+	}
+	return j.writePlan()
+}
+
+// survey fills the plan's steps with what each path is and is to become, and
+// refuses paths that are not clean. Every such path is listed.
+func (c *checkout) survey(ctx context.Context) error {
 	index, err := c.index(ctx)
 	if err != nil {
 		return err
 	}
-	stale, err := c.stale(ctx)
-	if err != nil {
+	if c.stale, err = c.staleFiles(ctx); err != nil {
 		return err
 	}
-	leaving := map[string]bool{}
 	for _, d := range c.diffs {
-		leaving[d.Path] = d.Status == 'D' || d.NewMode == gitx.ModeGitlink
+		c.leaving[d.Path] = d.Status == 'D' || d.NewMode == gitx.ModeGitlink
 	}
 	var staged, dirty, inWay []string
 	for _, d := range c.diffs {
@@ -68,7 +104,7 @@ func (c *checkout) survey(ctx context.Context) error {
 			c.plan.Steps = append(c.plan.Steps, s) // only the index follows
 			continue
 		}
-		switch verdict, err := c.judge(ctx, &s, d, stale[d.Path], leaving); {
+		switch verdict, err := c.judge(ctx, &s, d); {
 		case err != nil:
 			return err
 		case verdict == "dirty":
@@ -80,28 +116,31 @@ func (c *checkout) survey(ctx context.Context) error {
 		}
 		c.plan.Steps = append(c.plan.Steps, s)
 	}
-	if all := append(append(append([]string{}, staged...), dirty...), inWay...); len(all) > 0 {
-		slices.Sort(all)
-		var why []string
-		for _, w := range []struct {
-			n    int
-			what string
-		}{{len(staged), "with staged changes"}, {len(dirty), "with uncommitted changes"}, {len(inWay), "where an untracked file is in the way"}} {
-			if w.n > 0 {
-				why = append(why, fmt.Sprintf("%d %s", w.n, w.what))
-			}
-		}
-		return conflict(all, "the checkout has your own work at paths of the plan: %s", strings.Join(why, ", ")).
-			WithHint("commit, move or revert them and apply again (nothing is stashed for you), or use --to branch or --only")
+	return notClean(staged, dirty, inWay)
+}
+
+// notClean is the refusal to touch the person's own work (C125).
+func notClean(staged, dirty, inWay []string) error {
+	all := slices.Concat(staged, dirty, inWay)
+	if len(all) == 0 {
+		return nil
 	}
-	return nil
+	slices.Sort(all)
+	var why []string
+	for _, w := range []struct {
+		n    int
+		what string
+	}{{len(staged), "with staged changes"}, {len(dirty), "with uncommitted changes"}, {len(inWay), "where an untracked file is in the way"}} {
+		if w.n > 0 {
+			why = append(why, fmt.Sprintf("%d %s", w.n, w.what))
+		}
+	}
+	return conflict(all, "the checkout has your own work at paths of the plan: %s", strings.Join(why, ", ")).
+		WithHint("commit, move or revert them and apply again (nothing is stashed for you), or use --to branch or --only")
 }
 
 // judge looks at one path of the work tree: "", "dirty" or "in the way".
-func (c *checkout) judge(ctx context.Context, s *step, d gitx.Diff, stale bool, leaving map[string]bool) (string, error) {
-	if err := c.sameMount(d.Path); err != nil {
-		return "", err
-	}
+func (c *checkout) judge(ctx context.Context, s *step, d gitx.Diff) (string, error) {
 	var err error
 	if s.Before, err = look(ctx, c.root, d.Path); err != nil {
 		return "", err
@@ -113,103 +152,63 @@ func (c *checkout) judge(ctx context.Context, s *step, d gitx.Diff, stale bool, 
 	if err != nil {
 		return "", err
 	}
-	s.Slot = fmt.Sprintf("%06d", len(c.plan.Steps))
-	if !c.plain.TrustsModes() && mode == gitx.ModeExec {
+	if !c.plain.TrustsModes() && id != "" && mode != gitx.ModeSymlink { // git believes the index, not the file
 		mode = gitx.ModeFile
-	}
-	if !c.plain.TrustsModes() && id != "" && mode == gitx.ModeFile { // git believes the index, not the file
-		for _, m := range []string{d.OldMode, d.NewMode} {
-			if m == gitx.ModeExec {
-				mode = m
-			}
+		if d.OldMode == gitx.ModeExec || d.NewMode == gitx.ModeExec {
+			mode = gitx.ModeExec
 		}
 	}
-	if d.Status != 'D' && id == d.NewID && mode == d.NewMode {
-		s.Slot, s.After = "", s.Before // it is what it is to become
+	s.File = true
+	switch {
+	case d.Status != 'D' && id == d.NewID && mode == d.NewMode:
+		s.File = false // it is what it is to become
 		return "", nil
-	}
-	if d.Status == 'D' && s.Before.Kind == absent {
-		s.Slot = "" // gone already
+	case d.Status == 'D' && s.Before.Kind == "":
+		s.File = false // gone already
 		return "", nil
-	}
-	if d.Status == 'A' {
-		return c.newPath(ctx, s, d.Path, leaving)
-	}
-	if id == d.OldID && mode == d.OldMode {
+	case d.Status == 'A':
+		return c.newPath(ctx, s, d.Path)
+	case id == d.OldID && mode == d.OldMode:
 		return "", nil
-	}
-	// Bytes that are not the blob's are clean when git knows the file and a
-	// conversion made them so.
-	if id != "" && !stale && mode == d.OldMode {
+	case id != "" && !c.stale[d.Path] && mode == d.OldMode:
+		// Bytes that are not the blob's are clean when git knows the file and a
+		// conversion made them so.
 		return "", nil
 	}
 	return "dirty", nil
 }
 
 // newPath judges the place of a new file: free, or a directory or file that goes.
-func (c *checkout) newPath(ctx context.Context, s *step, path string, leaving map[string]bool) (string, error) {
+func (c *checkout) newPath(ctx context.Context, s *step, path string) (string, error) {
 	for dir, _ := fsop.SplitRel(path); dir != "."; dir, _ = fsop.SplitRel(dir) {
 		info, err := c.root.Stat(dir)
-		if err == nil && info.Kind != fsop.KindDir && !leaving[dir] {
+		if err == nil && info.Kind != fsop.KindDir && !c.leaving[dir] {
 			return "in the way", nil
 		}
 	}
 	switch s.Before.Kind {
-	case absent:
+	case "":
 		return "", nil
-	case other:
-		info, err := c.root.Stat(path)
-		if err != nil {
-			return "", err
-		}
-		if info.Kind != fsop.KindDir {
-			return "in the way", nil
-		}
+	case changeset.Dir:
 	default:
 		return "in the way", nil
 	}
-	s.Before = side{} // the directory is gone when the file's turn comes
 	free := true
-	dirs := map[string]uint32{path: 0}
 	err := c.root.Walk(ctx, path, fsop.WalkOptions{}, func(p string, info fsop.Info) error {
-		if info.Kind == fsop.KindDir {
-			dirs[p] = info.Mode
-		} else if !leaving[p] {
+		switch {
+		case info.Kind == fsop.KindDir:
+			if p != path { // empty ones go with it
+				c.set[p] = &changeset.Change{Path: p, Op: changeset.Deleted, Before: &changeset.Entry{Kind: changeset.Dir, Mode: info.Mode}}
+			}
+		case !c.leaving[p]:
 			free = false
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil || free {
 		return "", err
 	}
-	if !free {
-		return "in the way", nil
-	}
-	if c.cleared == nil {
-		c.cleared = map[string]uint32{}
-	}
-	maps.Copy(c.cleared, dirs)
-	return "", nil
-}
-
-// sameMount refuses paths that lie on another mount than the checkout's top:
-// no rename reaches them.
-func (c *checkout) sameMount(path string) error {
-	dir, _ := fsop.SplitRel(path)
-	for ; ; dir, _ = fsop.SplitRel(dir) {
-		info, err := c.root.Stat(dir)
-		if err != nil && dir != "." {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if info.Kind == fsop.KindDir && (info.Dev() != c.device || info.MntID != c.mount) {
-			return fault.New(fault.Unsupported, "apply", "%s lies on another file system than the checkout", path).
-				WithPaths(path).WithHint("apply to a branch instead: --to branch")
-		}
-		return nil
-	}
+	return "in the way", nil
 }
 
 // index reads the index entries of the touched paths. An unfinished merge is
@@ -240,9 +239,9 @@ func (c *checkout) index(ctx context.Context) (map[string]entry, error) {
 	return found, nil
 }
 
-// stale lists the work tree paths that git itself would have to read again, and
-// those it was told to assume unchanged, which nobody has looked at.
-func (c *checkout) stale(ctx context.Context) (map[string]bool, error) {
+// staleFiles lists the work tree paths that git itself would have to read again,
+// and those it was told to assume unchanged, which nobody has looked at.
+func (c *checkout) staleFiles(ctx context.Context) (map[string]bool, error) {
 	stale := map[string]bool{}
 	diffs, err := c.plain.StatDirty(ctx)
 	if err != nil {
@@ -265,17 +264,68 @@ func (c *checkout) format() string {
 	return "sha1"
 }
 
-// wanted is what the sandbox holds, by path.
-func (c *checkout) wanted() map[string]*changeset.Change {
-	if c.changes == nil {
-		c.changes = map[string]*changeset.Change{}
-		if c.req.Set != nil {
-			for i := range c.req.Set.Changes {
-				if ch := &c.req.Set.Changes[i]; ch.After != nil {
-					c.changes[ch.Path] = ch
-				}
+// directories adds what git does not speak of: folders that a file takes the
+// place of or that take a file's, and those that are left empty.
+func (c *checkout) directories(ctx context.Context) error {
+	needed := map[string]bool{}
+	for i := range c.plan.Steps {
+		s := &c.plan.Steps[i]
+		if s.File && s.After.Kind != "" {
+			for dir, _ := fsop.SplitRel(string(s.Path)); dir != "."; dir, _ = fsop.SplitRel(dir) {
+				needed[dir] = true
 			}
 		}
 	}
-	return c.changes
+	for dir := range needed {
+		if ch := c.set[dir]; ch != nil && ch.After == nil {
+			ch.Op, ch.After = changeset.Modified, &changeset.Entry{Kind: changeset.Dir, Mode: 0o777 &^ umask()}
+			if ch.Before.Kind == changeset.Dir {
+				delete(c.set, dir)
+			}
+		}
+	}
+	for i := range c.plan.Steps {
+		s := &c.plan.Steps[i]
+		if !s.File {
+			continue
+		}
+		if ch := c.set[string(s.Path)]; ch != nil && ch.After != nil && ch.After.Kind == changeset.Dir {
+			s.After = side{Kind: changeset.Dir, Mode: ch.After.Mode}
+		}
+		if s.After.Kind != "" {
+			continue
+		}
+		for dir, _ := fsop.SplitRel(string(s.Path)); dir != "." && !needed[dir] && c.set[dir] == nil; dir, _ = fsop.SplitRel(dir) {
+			info, err := c.root.Stat(dir)
+			if err != nil {
+				return err
+			}
+			// Whether anything is left in it, the files' target finds out.
+			c.set[dir] = &changeset.Change{Path: dir, Op: changeset.Deleted, Before: &changeset.Entry{Kind: changeset.Dir, Mode: info.Mode}}
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// stageFiles hands the files to the target that carries them.
+func (c *checkout) stageFiles(ctx context.Context) error {
+	if len(c.set) == 0 {
+		return nil
+	}
+	set := &changeset.Set{Resource: c.req.Resource.Name, Root: c.req.Resource.Path, Type: c.req.Resource.Type}
+	for _, ch := range c.set {
+		set.Changes = append(set.Changes, *ch)
+	}
+	set.Sort()
+	dir := c.file(filesDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fault.Wrap(fault.Internal, "stage files", err)
+	}
+	var err error
+	c.plan.Files, err = c.cfg.Files.Prepare(ctx, engine.TargetRequest{
+		Plan: c.Plan, Resource: c.req.Resource, Dir: dir, Set: set, Src: stagedSource(c.staged),
+		AllowSetuid: true, // decided already, see mode
+		Now:         c.req.Now,
+	})
+	return err
 }

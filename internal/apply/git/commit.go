@@ -37,30 +37,22 @@ func (t *Target) Commit(ctx context.Context, raw json.RawMessage) (err error) {
 	if err := j.onBranch(ctx); err != nil {
 		return err
 	}
-	if err := j.openOrMakeStage(); err != nil {
-		return err
-	}
-	w := &swapper{job: j}
-	foreign, err := w.foreign(ctx)
+	foreign, err := j.foreign(ctx)
 	if err != nil {
 		return err
 	}
 	if len(foreign) > 0 {
 		return conflict(foreign, "%d files were changed since the apply was prepared", len(foreign))
 	}
+	if j.plan.Files != nil {
+		if err := j.cfg.Files.Commit(ctx, j.plan.Files); err != nil {
+			return err
+		}
+	}
 	if err := j.publish(ctx); err != nil {
 		return err
 	}
-	if foreign, err = w.run(ctx); err != nil {
-		return err
-	}
-	if len(foreign) > 0 {
-		return conflict(foreign, "%d files were changed while the apply was carried out", len(foreign))
-	}
-	if err := j.moveIndex(ctx, false); err != nil {
-		return err
-	}
-	return j.dropStage()
+	return j.moveIndex(ctx, false)
 }
 
 // publish brings the objects into the repository and moves the reference.
@@ -109,28 +101,6 @@ func (j *job) onBranch(ctx context.Context) error {
 		return moved(j.Ref)
 	}
 	return nil
-}
-
-// openOrMakeStage opens the folder of waiting files. After it was dropped there
-// is an empty one: what is done needs nothing from it.
-func (j *job) openOrMakeStage() (err error) {
-	parent, name := j.gitDir, filepath.Base(j.plan.Stage)
-	if filepath.Dir(j.plan.Stage) == j.root.Name() {
-		parent = j.root
-	}
-	if err := parent.Mkdir(name, 0o700); err != nil && !fault.Is(err, fault.Exists) {
-		return err
-	}
-	j.stage, err = parent.OpenDir(name)
-	return err
-}
-
-func (j *job) dropStage() error {
-	parent, name := j.gitDir, filepath.Base(j.plan.Stage)
-	if filepath.Dir(j.plan.Stage) == j.root.Name() {
-		parent = j.root
-	}
-	return parent.RemoveAll(name)
 }
 
 // moveIndex replaces the index, under its lock, by one in which the touched paths
@@ -235,10 +205,6 @@ func (t *Target) Verify(ctx context.Context, raw json.RawMessage) error {
 		return err
 	}
 	defer j.close()
-	return j.verify(ctx)
-}
-
-func (j *job) verify(ctx context.Context) error {
 	now, err := j.repo.RefValue(ctx, j.Ref)
 	if err != nil {
 		return err
@@ -255,10 +221,12 @@ func (j *job) verify(ctx context.Context) error {
 	if err := j.readPlan(); err != nil {
 		return err
 	}
-	bad, err := (&swapper{job: j}).unlike(ctx)
-	if err != nil {
-		return err
+	if j.plan.Files != nil {
+		if err := t.cfg.Files.Verify(ctx, j.plan.Files); err != nil {
+			return err
+		}
 	}
+	var bad []string
 	changed, foreign, err := j.indexChanges(ctx, j.plain, false)
 	if err != nil {
 		return err
@@ -270,23 +238,4 @@ func (j *job) verify(ctx context.Context) error {
 		return fault.New(fault.IdentityChanged, "verify apply", "%d paths are not what was applied", len(bad)).WithPaths(bad...)
 	}
 	return nil
-}
-
-// unlike lists paths that are not what they are to be.
-func (w *swapper) unlike(ctx context.Context) ([]string, error) {
-	var paths []string
-	for i := range w.plan.Steps {
-		s := &w.plan.Steps[i]
-		if s.Slot == "" {
-			continue
-		}
-		now, err := look(ctx, w.root, string(s.Path))
-		if err != nil {
-			return nil, err
-		}
-		if want := w.want(s); !now.equal(want) && (want.Kind != absent || now.Kind != other) {
-			paths = append(paths, string(s.Path))
-		}
-	}
-	return paths, nil
 }

@@ -37,7 +37,7 @@ func child(what string) int {
 		return 2
 	}
 	dir := os.Getenv("AMBIT_TEST_GITDIR")
-	tg := git.New(git.Config{Git: gitx.New(gitx.Config{Path: os.Getenv("PATH"), Home: dir, Dir: dir}), LockWait: time.Second}, engine.ToCommit)
+	tg := git.New(config(gitx.New(gitx.Config{Path: os.Getenv("PATH"), Home: dir, Dir: dir}), nil), engine.ToCommit)
 	fmt.Println("go") // the clock of the killer starts here
 	if what == "commit" {
 		err = tg.Commit(context.Background(), state)
@@ -145,7 +145,8 @@ func TestKilledCommit(t *testing.T) {
 }
 
 // TestFaultAtEveryCall lets the n-th file-system call of Commit, then of Undo,
-// fail, for every n. The other method, or a second attempt, always comes through.
+// fail: for every n with AMBIT_FAULTS=all, else for every fourth from a random
+// start. The other method, or a second attempt, always comes through.
 func TestFaultAtEveryCall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: several hundred attempts")
@@ -162,9 +163,13 @@ func TestFaultAtEveryCall(t *testing.T) {
 	good := s.target(engine.ToCommit)
 
 	boom := errors.New("injected fault")
-	attempts := 0
+	attempts, tolerated := 0, 0
+	stride, first := int64(4), 1+rand.Int64N(4)
+	if os.Getenv("AMBIT_FAULTS") == "all" {
+		stride, first = 1, 1
+	}
 	for _, undo := range []bool{false, true} {
-		for n := int64(1); ; n++ {
+		for n := first; ; n += stride {
 			s.dir = filepath.Join(t.TempDir(), "apply")
 			mustDo(t, os.Mkdir(s.dir, 0o700))
 			state, err := good.Prepare(t.Context(), s.request(true))
@@ -173,13 +178,12 @@ func TestFaultAtEveryCall(t *testing.T) {
 				mustDo(t, good.Commit(t.Context(), state))
 			}
 			var calls atomic.Int64
-			cfg := s.cfg
-			cfg.Intercept = func(string, string) error {
+			cfg := config(s.git, func(string, string) error {
 				if calls.Add(1) == n {
 					return boom
 				}
 				return nil
-			}
+			})
 			bad := git.New(cfg, engine.ToCommit)
 			if undo {
 				err = bad.Undo(t.Context(), state)
@@ -187,11 +191,11 @@ func TestFaultAtEveryCall(t *testing.T) {
 				err = bad.Commit(t.Context(), state)
 			}
 			done := calls.Load() < n
-			if err != nil && !errors.Is(err, boom) {
-				t.Fatalf("call %d: %v", n, err)
+			if err == nil && !done {
+				tolerated++ // a call whose failure does no harm
 			}
 			attempts++
-			if !undo && n%2 == 0 {
+			if !undo && attempts%2 == 0 {
 				mustDo(t, good.Commit(t.Context(), state), good.Verify(t.Context(), state))
 				if list(t, s.real.Dir) != newTree {
 					t.Fatalf("call %d: rolled forward to another tree", n)
@@ -209,7 +213,10 @@ func TestFaultAtEveryCall(t *testing.T) {
 		}
 	}
 	s.real.Fsck()
-	t.Logf("%d attempts", attempts)
+	t.Logf("%d attempts, %d without consequence", attempts, tolerated)
+	if tolerated > attempts/4 {
+		t.Fatal("most faults are ignored: the test does not bite")
+	}
 }
 
 // TestFaultInPrepare lets each call of Prepare fail: the repository is as it was.
@@ -221,15 +228,15 @@ func TestFaultInPrepare(t *testing.T) {
 	s.box.Commit("plan")
 	before := s.real.State() + list(t, s.real.Dir)
 	boom := errors.New("injected fault")
+	attempts, tolerated := 0, 0
 	for n := int64(1); ; n++ {
 		var calls atomic.Int64
-		cfg := s.cfg
-		cfg.Intercept = func(string, string) error {
+		cfg := config(s.git, func(string, string) error {
 			if calls.Add(1) == n {
 				return boom
 			}
 			return nil
-		}
+		})
 		s.dir = filepath.Join(t.TempDir(), "apply")
 		mustDo(t, os.Mkdir(s.dir, 0o700))
 		_, err := git.New(cfg, engine.ToCommit).Prepare(t.Context(), s.request(true))
@@ -237,14 +244,18 @@ func TestFaultInPrepare(t *testing.T) {
 			mustDo(t, err)
 			break
 		}
-		if err != nil && !errors.Is(err, boom) {
-			t.Fatalf("call %d: %v", n, err)
+		if attempts++; err == nil {
+			tolerated++
 		}
 		mustDo(t, s.target(engine.ToCommit).Abandon(t.Context(), s.dir, nil))
 		if after := s.real.State() + list(t, s.real.Dir); after != before {
 			t.Fatalf("call %d changed the repository", n)
 		}
 		s.noLeftovers()
+	}
+	t.Logf("%d attempts, %d without consequence", attempts, tolerated)
+	if tolerated > attempts/4 {
+		t.Fatal("most faults are ignored: the test does not bite")
 	}
 }
 

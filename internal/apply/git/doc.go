@@ -18,27 +18,25 @@
 // Only paths that the result changes are looked at and touched. Each must be clean,
 // in index and work tree, or already be what it is to become; everything else that
 // is dirty stays as it is, nothing is ever stashed (C125). Files get the sandbox's
-// bytes; no filter, hook or merge driver runs on the host.
+// bytes; no filter, hook or merge driver runs on the host. The files are carried by
+// the target for plain directories, which is handed in: it stages, exchanges and
+// takes back; this package adds what git has, the index and the reference.
 //
-// Prepare leaves repository and checkout unchanged but for a folder "ambit-…" in
-// the git directory (in the checkout's top where that is another file system), in
-// which the new files wait on the target's own file system. Commit holds
-// index.lock, moves the reference by compare-and-swap, and exchanges each file
-// with its waiting successor by one atomic rename, so that what is displaced is
-// looked at after it was displaced and can be put back. Every step can be found
+// Prepare leaves repository and checkout unchanged. Commit holds index.lock, has
+// the files exchanged, moves the reference by compare-and-swap and replaces the
+// index by one in which only the touched entries differ. Every step can be found
 // done and skipped: a killed Commit is completed by the next one. Undo is the same
-// in the other direction, from pre-images kept in the plan's folder; it takes its
-// reflog entries and those of Commit back, too.
+// backwards; it takes its reflog entries and those of Commit back, too.
 //
-// An index.lock that is not this plan's own is waited for, then reported, never
-// removed.
+// index.lock is a second name of a file that only this apply has, so that a crash
+// leaves a lock it knows again. One that is not its own is waited for, then
+// reported, never removed.
 //
 // # Limits
 //
 // Detached HEAD, an unfinished merge or rebase, a branch that another worktree has
-// checked out, and a file system without RENAME_EXCHANGE are refused. Submodules:
-// the index follows, the submodule's own checkout does not. Extended attributes of
-// a replaced file are not carried over, hard links of it are split, as by git.
+// checked out are refused. Submodules: the index follows, the submodule's own
+// checkout does not. What the target for files cannot do, this one cannot.
 // Published objects stay in the repository after Undo, unreachable, until git
 // prunes them.
 package git

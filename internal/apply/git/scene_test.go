@@ -18,6 +18,8 @@ import (
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/apply/git"
+	"github.com/ambit-run/ambit/internal/apply/tree"
+	"github.com/ambit-run/ambit/internal/fsop"
 	"github.com/ambit-run/ambit/internal/gitx"
 	"github.com/ambit-run/ambit/internal/gitx/gittest"
 )
@@ -42,9 +44,13 @@ func newScene(t *testing.T, files ...string) *scene {
 	r := gittest.New(t)
 	r.Write(files...)
 	s := &scene{t: t, real: r, base: r.Commit("base"), git: gittest.Git(t), dir: t.TempDir()}
-	s.cfg = git.Config{Git: s.git, LockWait: 200 * time.Millisecond}
+	s.cfg = config(s.git, nil)
 	s.sandbox()
 	return s
+}
+
+func config(g *gitx.Git, intercept fsop.Intercept) git.Config {
+	return git.Config{Git: g, Files: tree.New(tree.Options{Intercept: intercept}), Intercept: intercept, LockWait: 200 * time.Millisecond}
 }
 
 func (s *scene) sandbox() {

@@ -5,33 +5,39 @@ import (
 	"errors"
 	"syscall"
 
+	"github.com/ambit-run/ambit/changeset"
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
 )
 
-// kinds of sides.
-const (
-	absent  = ""
-	file    = "file"
-	symlink = "symlink"
-	other   = "other" // a directory or special file: never what a path is to be
-)
-
-// side is one state of one path in a checkout.
+// side is one state of one path in a checkout. The zero value is "not there".
 type side struct {
-	Kind string `json:"kind,omitempty"`
-	Mode uint32 `json:"mode,omitempty"` // files only
-	Size int64  `json:"size,omitempty"`
-	Sum  string `json:"sum,omitempty"` // SHA-256 of a file's contents
-	Link []byte `json:"link,omitempty"`
+	Kind changeset.Kind `json:"kind,omitempty"`
+	Mode uint32         `json:"mode,omitempty"`
+	Size int64          `json:"size,omitempty"`
+	Sum  string         `json:"sum,omitempty"`  // SHA-256 of a file's contents
+	Link []byte         `json:"link,omitempty"` // bytes, so that JSON keeps what is not UTF-8
 }
 
-func (s side) equal(o side) bool {
-	return s.Kind == o.Kind && s.Mode == o.Mode && s.Size == o.Size && s.Sum == o.Sum && string(s.Link) == string(o.Link)
+// special is what a path is that no changeset carries.
+const special changeset.Kind = "special"
+
+// alike compares as git does: contents and executable bit.
+func (s side) alike(o side) bool {
+	return s.Kind == o.Kind && s.Size == o.Size && s.Sum == o.Sum && string(s.Link) == string(o.Link) &&
+		(s.Kind != changeset.File || s.Mode&0o100 == o.Mode&0o100)
 }
 
-// look observes a path. A path below something that is no directory is absent:
-// what stands in the way is a path of its own.
+// entry is the side in a changeset; nil when it is not there.
+func (s side) entry() *changeset.Entry {
+	if s.Kind == "" {
+		return nil
+	}
+	return &changeset.Entry{Kind: s.Kind, Mode: s.Mode, Size: s.Size, Hash: s.Sum, Link: string(s.Link)}
+}
+
+// look observes a path. A path below something that is no directory is not
+// there: what stands in the way is a path of its own.
 func look(ctx context.Context, dir *fsop.Dir, path string) (side, error) {
 	info, err := dir.Stat(path)
 	switch {
@@ -41,14 +47,16 @@ func look(ctx context.Context, dir *fsop.Dir, path string) (side, error) {
 		return side{}, err
 	}
 	switch info.Kind {
+	case fsop.KindDir:
+		return side{Kind: changeset.Dir, Mode: info.Mode}, nil
 	case fsop.KindSymlink:
 		target, err := dir.Readlink(path)
-		return side{Kind: symlink, Link: []byte(target)}, err
+		return side{Kind: changeset.Symlink, Link: []byte(target)}, err
 	case fsop.KindFile:
 		sum, size, err := fsop.HashFile(ctx, dir, path)
-		return side{Kind: file, Mode: info.Mode, Size: size, Sum: sum}, err
+		return side{Kind: changeset.File, Mode: info.Mode, Size: size, Sum: sum}, err
 	default:
-		return side{Kind: other}, nil
+		return side{Kind: special}, nil
 	}
 }
 

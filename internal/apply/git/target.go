@@ -2,11 +2,15 @@ package git
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ambit-run/ambit/engine"
@@ -18,6 +22,8 @@ import (
 // Config is what a Target needs.
 type Config struct {
 	Git *gitx.Git
+	// Files carries the files of a checkout; it is the target for plain directories.
+	Files engine.Target
 	// Intercept, for tests, is called before each file-system call on the
 	// checkout and the git directory.
 	Intercept fsop.Intercept
@@ -66,8 +72,8 @@ type job struct {
 	repo  *gitx.Repo // the real git directory
 	plain *gitx.Repo
 
-	root, gitDir, stage, keep *fsop.Dir // checkout, git directory, waiting files, pre-images; nil until opened
-	plan                      *plan
+	root, gitDir *fsop.Dir // nil until opened
+	plan         *plan
 }
 
 // open reads a state back.
@@ -95,7 +101,7 @@ func (j *job) file(name string) string { return filepath.Join(j.Dir, name) }
 
 // close lets go of the folders that were opened.
 func (j *job) close() {
-	for _, d := range []*fsop.Dir{j.root, j.gitDir, j.stage, j.keep} {
+	for _, d := range []*fsop.Dir{j.root, j.gitDir} {
 		if d != nil {
 			_ = d.Close() // nothing is pending in a directory handle
 		}
@@ -160,6 +166,19 @@ func (t *Target) prepare(ctx context.Context, req engine.TargetRequest) (json.Ra
 		return nil, fault.Wrap(fault.Internal, "write the state of an apply", err)
 	}
 	return raw, nil
+}
+
+// stageName begins the names of ambit's own files in the git directory: the same
+// for every method of one apply, different between applies.
+func (j *job) stageName() string {
+	sum := sha256.Sum256([]byte(j.Dir))
+	plain := strings.Map(func(c rune) rune {
+		if c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			return c
+		}
+		return '_'
+	}, j.Plan)
+	return "ambit-" + plain + "-" + hex.EncodeToString(sum[:4])
 }
 
 // syncDir makes the names in a folder of the plan durable.
@@ -266,4 +285,12 @@ func short(ref string) string {
 
 func conflict(paths []string, format string, args ...any) *fault.Error {
 	return fault.New(fault.Conflict, "apply", "%s", fmt.Sprintf(format, args...)).WithPaths(paths...)
+}
+
+// writeCode is the code for a failed write to a file of ours.
+func writeCode(err error) fault.Code {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fault.Unavailable
+	}
+	return fault.CodeOf(err)
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
@@ -40,27 +38,19 @@ func (t *Target) Undo(ctx context.Context, raw json.RawMessage) (err error) {
 	if err := j.checkUndoRef(ctx); err != nil {
 		return err
 	}
-	if err := j.openOrMakeStage(); err != nil {
-		return err
-	}
-	foreign, err := (&swapper{job: j, back: true}).run(ctx)
-	if err != nil {
-		return err
+	var left error // files that are somebody's by now: everything else goes back
+	if j.plan.Files != nil {
+		if left = t.cfg.Files.Undo(ctx, j.plan.Files); left != nil && !fault.Is(left, fault.Conflict) {
+			return left
+		}
 	}
 	if err := j.moveIndex(ctx, true); err != nil {
-		return err
+		return errors.Join(err, left)
 	}
 	if err := j.retract(ctx); err != nil {
-		return err
+		return errors.Join(err, left)
 	}
-	if err := j.dropStage(); err != nil {
-		return err
-	}
-	if len(foreign) > 0 {
-		return conflict(foreign, "%d files were changed after the apply and were left as they are", len(foreign)).
-			WithHint("their versions from before the apply are kept in %s", j.file("old"))
-	}
-	return nil
+	return left
 }
 
 // CheckUndo reports what Undo would meet. See engine.Target.
@@ -76,9 +66,13 @@ func (t *Target) CheckUndo(ctx context.Context, raw json.RawMessage) error {
 	if err := j.readPlan(); err != nil {
 		return err
 	}
-	bad, err := (&swapper{job: j, back: true}).foreign(ctx)
-	if err != nil {
-		return err
+	var bad []string
+	if j.plan.Files != nil {
+		if err := t.cfg.Files.CheckUndo(ctx, j.plan.Files); fault.Is(err, fault.Conflict) {
+			bad = fault.As(err).Paths
+		} else if err != nil {
+			return err
+		}
 	}
 	_, staged, err := j.indexChanges(ctx, j.plain, true)
 	if err != nil {
@@ -139,7 +133,10 @@ func (j *job) retract(ctx context.Context) error {
 	if j.Old == "" {
 		return nil // the log went with the reference
 	}
-	for _, log := range j.plan.logs() {
+	if !j.Checkout {
+		return nil // a branch of its own, back at the base
+	}
+	for _, log := range []string{"HEAD", j.Ref} {
 		if err := j.repo.DropReflog(ctx, log, "undo "+j.Plan, j.Old); err != nil {
 			return err
 		}
@@ -150,18 +147,8 @@ func (j *job) retract(ctx context.Context) error {
 	return nil
 }
 
-func (p *plan) logs() []string {
-	if p == nil {
-		return nil
-	}
-	return p.Logs
-}
-
 // Abandon removes what Prepare staged. See engine.Target.
-func (t *Target) Abandon(_ context.Context, dir string, _ json.RawMessage) error {
-	if err := t.removeStage(dir); err != nil {
-		return err
-	}
+func (t *Target) Abandon(ctx context.Context, dir string, _ json.RawMessage) error {
 	d, err := fsop.OpenRoot(dir)
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -170,39 +157,15 @@ func (t *Target) Abandon(_ context.Context, dir string, _ json.RawMessage) error
 		return err
 	}
 	defer d.Close() //nolint:errcheck // nothing is pending in a directory handle
-	for _, name := range []string{"work", "old", "result.pack", plansFile, stageFile} {
+	if _, err := d.Stat(filesDir); err == nil {
+		if err := t.cfg.Files.Abandon(ctx, filepath.Join(dir, filesDir), nil); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"work", filesDir, "result.pack", plansFile} {
 		if err := d.RemoveAll(name); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// removeStage removes the folder of waiting files, wherever Prepare wrote that it
-// would be. Only a folder of ambit's own name is ever removed.
-func (t *Target) removeStage(dir string) error {
-	data, err := os.ReadFile(filepath.Join(dir, stageFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fault.Wrap(fault.Internal, "read "+stageFile, err)
-	}
-	var stage string
-	if err := json.Unmarshal(data, &stage); err != nil || !filepath.IsAbs(stage) {
-		return fault.New(fault.Stale, "read "+stageFile, "%s is damaged", filepath.Join(dir, stageFile))
-	}
-	name := filepath.Base(stage)
-	if !strings.HasPrefix(strings.TrimPrefix(name, "."), "ambit-") {
-		return fault.New(fault.Stale, "read "+stageFile, "%q is no folder of ambit's", stage)
-	}
-	parent, err := fsop.OpenRoot(filepath.Dir(stage), fsop.WithIntercept(t.cfg.Intercept))
-	if fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer parent.Close() //nolint:errcheck // nothing is pending in a directory handle
-	return parent.RemoveAll(name)
 }

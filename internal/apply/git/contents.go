@@ -4,27 +4,33 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/ambit-run/ambit/changeset"
 	"github.com/ambit-run/ambit/fault"
-	"github.com/ambit-run/ambit/internal/fsop"
 	"github.com/ambit-run/ambit/internal/gitx"
 )
 
-// wait writes each new file into the stage, on the checkout's own file system,
-// durable, with its final mode.
-func (c *checkout) wait(ctx context.Context) error {
+// contents writes each new file into a folder of ours and the change it makes
+// into the set for the files' target.
+func (c *checkout) contents(ctx context.Context) error {
+	if err := os.MkdirAll(c.file("work/new"), 0o700); err != nil {
+		return fault.Wrap(fault.Internal, "stage files", err)
+	}
 	var steps []*step
 	var ids []string
 	for i := range c.plan.Steps {
 		s := &c.plan.Steps[i]
-		if s.Slot != "" && s.IndexAfter.ID != "" {
+		switch {
+		case !s.File:
+		case s.IndexAfter.ID == "":
+			c.change(s)
+		default:
 			steps, ids = append(steps, s), append(ids, s.IndexAfter.ID)
 		}
 	}
@@ -32,12 +38,12 @@ func (c *checkout) wait(ctx context.Context) error {
 	err := c.view.CatFiles(ctx, ids, func(i int, o gitx.Object) error {
 		s := steps[i]
 		if s.IndexAfter.Mode == gitx.ModeSymlink {
-			return c.waitLink(s, o)
+			return c.link(s, o)
 		}
-		if err := c.waitFile(s, o.R); err != nil {
+		if err := c.write(s, o.R); err != nil {
 			return err
 		}
-		if ch := c.wanted()[string(s.Path)]; ch != nil && ch.After.Kind == changeset.File && ch.After.Hash != s.After.Sum {
+		if ch := c.sandbox[string(s.Path)]; ch != nil && ch.After.Kind == changeset.File && ch.After.Hash != s.After.Sum {
 			differ = append(differ, s)
 		}
 		return nil
@@ -48,46 +54,55 @@ func (c *checkout) wait(ctx context.Context) error {
 	if err := c.sandboxBytes(ctx, differ); err != nil {
 		return err
 	}
-	return c.stage.Sync()
+	for _, s := range steps {
+		c.change(s)
+	}
+	return nil
 }
 
-func (c *checkout) waitLink(s *step, o gitx.Object) error {
-	target, err := io.ReadAll(io.LimitReader(o.R, 4096+1))
+func (c *checkout) change(s *step) {
+	ch := &changeset.Change{Path: string(s.Path), Op: changeset.Modified, Before: s.Before.entry(), After: s.After.entry()}
+	switch {
+	case ch.Before == nil:
+		ch.Op = changeset.Created
+	case ch.After == nil:
+		ch.Op = changeset.Deleted
+	}
+	c.set[ch.Path] = ch
+}
+
+func (c *checkout) link(s *step, o gitx.Object) error {
+	target, err := io.ReadAll(io.LimitReader(o.R, 4096))
 	if err != nil {
 		return err
 	}
 	if len(target) == 0 || len(target) > 4095 || strings.Contains(string(target), "\x00") {
 		return fault.New(fault.Invalid, "apply", "%q would be a link that this system cannot make", s.Path).WithPaths(string(s.Path))
 	}
-	s.After = side{Kind: symlink, Link: target}
-	if err := c.stage.Symlink(string(target), s.Slot); err != nil {
-		return err
-	}
-	return c.adopt(s)
+	s.After = side{Kind: changeset.Symlink, Link: target}
+	return nil
 }
 
-// waitFile writes one file and records what it is.
-func (c *checkout) waitFile(s *step, r io.Reader) (err error) {
-	mode := c.mode(s)
-	f, err := c.stage.Create(s.Slot, mode)
-	if err != nil {
-		return err
+// write keeps one file's new contents and records what it is to be.
+func (c *checkout) write(s *step, r io.Reader) (err error) {
+	path := string(s.Path)
+	if c.staged[path] == "" {
+		c.staged[path] = c.file(fmt.Sprintf("work/new/%06d", len(c.staged)))
 	}
-	defer func() {
-		if closeErr := f.Close(); err == nil && closeErr != nil {
-			err = fault.Wrap(fault.Internal, "write "+string(s.Path), closeErr)
-		}
-	}()
+	f, err := os.OpenFile(filepath.Clean(c.staged[path]), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fault.Wrap(fault.Internal, "stage "+path, err)
+	}
 	h := sha256.New()
 	n, err := io.Copy(io.MultiWriter(f, h), r)
-	if err == nil {
-		err = f.Sync()
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
 	}
 	if err != nil {
-		return fault.Wrap(writeCode(err), "write "+string(s.Path), err)
+		return fault.Wrap(writeCode(err), "stage "+path, err)
 	}
-	s.After = side{Kind: file, Mode: mode, Size: n, Sum: hex.EncodeToString(h.Sum(nil))}
-	return c.adopt(s)
+	s.After = side{Kind: changeset.File, Mode: c.mode(s), Size: n, Sum: hex.EncodeToString(h.Sum(nil))}
+	return nil
 }
 
 // sandboxBytes replaces what a blob holds by what the sandbox's checkout holds,
@@ -120,9 +135,7 @@ func (c *checkout) sandboxBytes(ctx context.Context, steps []*step) error {
 		if err != nil {
 			return fault.Wrap("", "read "+string(s.Path), err)
 		}
-		if err = c.stage.Remove(s.Slot); err == nil {
-			err = c.waitFile(s, in)
-		}
+		err = c.write(s, in)
 		_ = in.Close() // read only
 		if err != nil {
 			return err
@@ -141,10 +154,10 @@ func (c *checkout) fromPlan(ctx context.Context, s *step) bool {
 // the present one, with the executable bits that git records.
 func (c *checkout) mode(s *step) uint32 {
 	mode := uint32(0o666) &^ umask()
-	if s.Before.Kind == file {
+	if s.Before.Kind == changeset.File {
 		mode = s.Before.Mode
 	}
-	if ch := c.wanted()[string(s.Path)]; ch != nil && ch.After.Kind == changeset.File &&
+	if ch := c.sandbox[string(s.Path)]; ch != nil && ch.After.Kind == changeset.File &&
 		(ch.Op != changeset.Modified || ch.Before == nil || ch.Before.Kind != changeset.File || ch.Before.Mode != ch.After.Mode) {
 		mode = ch.After.Mode
 		if !c.req.AllowSetuid {
@@ -157,52 +170,20 @@ func (c *checkout) mode(s *step) uint32 {
 	return mode &^ 0o111
 }
 
-// adopt gives a waiting file the owner of the file it replaces, or of the
-// checkout, when ambit runs as root.
-func (c *checkout) adopt(s *step) error {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	info, err := c.root.Stat(string(s.Path))
-	if err != nil {
-		if info, err = c.root.Stat("."); err != nil {
-			return err
-		}
-	}
-	if info.UID == 0 && info.GID == 0 {
-		return nil
-	}
-	if err := c.stage.Chown(s.Slot, int(info.UID), int(info.GID)); err != nil || s.After.Kind != file {
-		return err
-	}
-	return c.stage.Chmod(s.Slot, s.After.Mode) // chown clears setuid
-}
+// stagedSource reads the new contents that wait in files of ours.
+type stagedSource map[string]string
 
-// keepOld copies what is replaced or removed into the plan's folder.
-func (c *checkout) keepOld(ctx context.Context) error {
-	for i := range c.plan.Steps {
-		s := &c.plan.Steps[i]
-		if s.Slot == "" || s.Before.Kind == absent {
-			continue
-		}
-		if err := c.keep.RemoveAll(s.Slot); err != nil {
-			return err
-		}
-		if s.Before.Kind == symlink {
-			if err := c.keep.Symlink(string(s.Before.Link), s.Slot); err != nil {
-				return err
-			}
-			continue
-		}
-		res, err := fsop.CopyFile(ctx, c.root, string(s.Path), c.keep, s.Slot, fsop.CopyOptions{Hash: true, Sync: true})
-		if err != nil {
-			return err
-		}
-		if res.SHA256 != s.Before.Sum {
-			return conflict([]string{string(s.Path)}, "a file changed while it was looked at")
-		}
+// Open opens one. Old contents are not kept here.
+func (s stagedSource) Open(side changeset.Side, path string) (io.ReadCloser, error) {
+	name := s[path]
+	if side != changeset.After || name == "" {
+		return nil, fault.New(fault.NotFound, "read staged file", "%q is not staged", path)
 	}
-	return c.keep.Sync()
+	f, err := os.Open(filepath.Clean(name))
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, "read staged file", err)
+	}
+	return f, nil
 }
 
 // umask reads the process's file mode mask without changing it.
@@ -218,14 +199,4 @@ func umask() uint32 {
 		}
 	}
 	return 0o022
-}
-
-func writeCode(err error) fault.Code {
-	if code := fault.CodeOf(err); code != fault.Internal {
-		return code
-	}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fault.Unavailable
-	}
-	return fault.Internal
 }
