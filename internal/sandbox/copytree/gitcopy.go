@@ -1,0 +1,352 @@
+package copytree
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/fsop"
+	"github.com/ambit-run/ambit/internal/gitx"
+)
+
+// gitCopy gives the copy of a checkout a git directory of its own: whole, a
+// folder even where the original has a pointer, on a branch of the plan.
+//
+// References are read first and in one go, objects last, so that a commit made
+// meanwhile leaves no reference without its objects. What belongs to other
+// worktrees stays behind, and so do locks.
+type gitCopy struct {
+	c      *creation
+	info   *engine.GitInfo
+	linked bool // GitDir is not CommonDir: a linked worktree
+	real   *gitx.Repo
+	head   gitx.Head
+	refs   []gitx.Ref
+	dirty  gitx.Dirty
+	branch string
+}
+
+// probeGit checks what can be told before anything is made.
+func (s *Strategy) probeGit(ctx context.Context, src *fsop.Dir, req engine.CreateRequest) []string {
+	g := req.Resource.Git
+	if g == nil {
+		return nil
+	}
+	switch {
+	case s.git == nil:
+		return []string{"git is needed for a checkout and is not to be had: install git"}
+	case g.Bare:
+		return []string{"a bare repository has no files to work on: use a checkout of it"}
+	case req.Dirty == engine.DirtyHide && req.Lower != engine.LowerLive:
+		return []string{"a copy cannot hide uncommitted work: use overlay or git_worktree, or --dirty=carry"}
+	}
+	if _, err := s.git.Version(ctx); err != nil {
+		return []string{err.Error()}
+	}
+	common, err := s.openRoot(g.CommonDir)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer common.Close()
+	for _, name := range []string{"config", "refs", "packed-refs", "info", "index"} {
+		if info, err := common.Stat(name); err == nil && info.Kind == fsop.KindSymlink {
+			return []string{fmt.Sprintf("%s/%s is a link into another repository: use overlay, or a clone", g.CommonDir, name)}
+		}
+	}
+	return nil
+}
+
+// measureGit adds what lies outside of the tree.
+func (s *Strategy) measureGit(ctx context.Context, g *engine.GitInfo, m *measured) error {
+	add := func(dir string) error {
+		d, err := s.openRoot(dir)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		more, err := s.measure(ctx, d)
+		m.entries, m.bytes, m.apparent, m.more = m.entries+more.entries, m.bytes+more.bytes, m.apparent+more.apparent, m.more || more.more
+		return err
+	}
+	if g.CommonDir != g.GitDir {
+		if err := add(g.CommonDir); err != nil {
+			return err
+		}
+	}
+	alts, err := alternates(filepath.Join(g.CommonDir, "objects"))
+	if err != nil {
+		return err
+	}
+	for _, a := range alts {
+		if err := add(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readGit takes the snapshot of the references and judges uncommitted work.
+func (c *creation) readGit(ctx context.Context) (*gitCopy, error) {
+	info := c.req.Resource.Git
+	if c.strat.git == nil {
+		return nil, fault.New(fault.Unavailable, "", "git is needed for a checkout").WithHint("install git")
+	}
+	g := &gitCopy{c: c, info: info, linked: info.GitDir != info.CommonDir, branch: "refs/heads/ambit/" + c.req.Plan}
+	var err error
+	g.real, err = c.strat.git.Repo(gitx.Location{GitDir: info.GitDir, CommonDir: info.CommonDir, WorkTree: c.req.Resource.Path})
+	if err != nil {
+		return nil, err
+	}
+	if g.head, err = g.real.Head(ctx); err != nil {
+		return nil, err
+	}
+	if g.refs, err = g.real.Refs(ctx); err != nil {
+		return nil, err
+	}
+	for _, r := range g.refs {
+		if r.Name == g.branch || strings.HasPrefix(g.branch, r.Name+"/") {
+			return nil, fault.New(fault.Conflict, "", "the repository has %s already, and the plan needs %s", r.Name, g.branch).
+				WithHint("rename that branch, or choose another plan")
+		}
+	}
+	c.st.Base, c.st.Branch = g.head.Commit, g.branch
+	if g.head.Branch == "" {
+		c.notice("HEAD is detached at %.12s: the plan's branch starts there", g.head.Commit)
+	}
+	live := c.req.Lower == engine.LowerLive
+	if g.head.Commit == "" || (live && c.req.Dirty != engine.DirtyRefuse) {
+		return g, nil
+	}
+	plain, err := g.real.Plain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if g.dirty, err = plain.Dirty(ctx, g.head.Commit); err != nil {
+		return nil, fmt.Errorf("look for uncommitted work: %w", err)
+	}
+	switch {
+	case g.dirty.Clean():
+	case c.req.Dirty == engine.DirtyRefuse:
+		return nil, fault.New(fault.Conflict, "", "%s has uncommitted work", c.req.Resource.Path).WithPaths(first(g.dirty.Paths(), 20)...).
+			WithHint("commit it, or take it along with --dirty=carry")
+	case c.req.Dirty == engine.DirtyHide:
+		return nil, fault.New(fault.Unsupported, "", "a copy cannot hide uncommitted work").
+			WithHint("use overlay or git_worktree, or --dirty=carry")
+	case len(g.dirty.Unmerged) > 0:
+		return nil, fault.New(fault.Conflict, "", "%s is in the middle of a merge", c.req.Resource.Path).WithPaths(first(g.dirty.Unmerged, 20)...).
+			WithHint("finish or abort the merge first")
+	}
+	return g, nil
+}
+
+func first(paths []string, n int) []string { return paths[:min(n, len(paths))] }
+
+func (g *gitCopy) run(ctx context.Context, tree *fsop.Dir) error {
+	if err := g.admin(ctx, tree); err != nil {
+		return err
+	}
+	if err := g.references(tree); err != nil {
+		return err
+	}
+	if err := g.objects(ctx, tree); err != nil {
+		return err
+	}
+	if err := g.pinWorkTree(tree, gitName, "..", g.linked); err != nil {
+		return err
+	}
+	for _, p := range g.c.pointers {
+		if err := g.mend(tree, p); err != nil {
+			return fmt.Errorf("%q: %w", p, err)
+		}
+	}
+	return g.branchOff(ctx, tree)
+}
+
+// leftBehind are entries of a git directory that are made anew, belong to other
+// worktrees or are a running command's. Those of a worktree of its own stay
+// behind too when they are another's.
+func leftBehind(name string) bool {
+	switch name {
+	case "objects", "refs", "packed-refs", "worktrees", "commondir", "gitdir", "locked", "gc.pid":
+		return true
+	}
+	return strings.HasSuffix(name, ".lock")
+}
+
+// ofWorktree tells what in the common directory is the main worktree's own.
+func ofWorktree(p string) bool {
+	switch p {
+	case "HEAD", "index", "logs/HEAD", "config.worktree", "info/sparse-checkout", "modules", "MERGE_MSG", "MERGE_MODE", "MERGE_RR",
+		"SQUASH_MSG", "COMMIT_EDITMSG", "AUTO_MERGE", "rebase-merge", "rebase-apply", "sequencer":
+		return true
+	}
+	return !strings.Contains(p, "/") && (strings.HasSuffix(p, "_HEAD") || strings.HasPrefix(p, "BISECT_") || strings.HasPrefix(p, "sharedindex."))
+}
+
+// admin copies everything but references and objects.
+func (g *gitCopy) admin(ctx context.Context, tree *fsop.Dir) error {
+	copyDir := func(from string, exclude func(p string) bool) error {
+		d, err := g.c.strat.openRoot(from)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		opts := g.c.options()
+		opts.Exclude = func(p string, _ fsop.Info) bool {
+			top, _, _ := strings.Cut(p, "/")
+			return (top == p && leftBehind(top)) || exclude(p)
+		}
+		opts.Entry = g.learn(gitName)
+		st, err := fsop.CopyTree(ctx, d, ".", tree, gitName, opts)
+		g.c.count(st)
+		return err
+	}
+	if err := copyDir(g.info.CommonDir, func(p string) bool { return g.linked && ofWorktree(p) }); err != nil || !g.linked {
+		return err
+	}
+	return copyDir(g.info.GitDir, func(string) bool { return false })
+}
+
+// learn remembers the hashes of what is copied to a place in the tree.
+func (g *gitCopy) learn(at string) func(string, fsop.Info, string, bool) {
+	return func(p string, _ fsop.Info, sha256 string, _ bool) {
+		if sha256 != "" {
+			g.c.known[fsop.Join(at, p)] = rawOf(sha256)
+		}
+	}
+}
+
+// references writes the snapshot: loose files are few, so that nothing that
+// packs or moves references outside can come between.
+func (g *gitCopy) references(tree *fsop.Dir) error {
+	if _, err := tree.Stat(gitName + "/reftable"); err == nil {
+		return fault.New(fault.Unsupported, "", "references in the reftable format cannot be copied yet").
+			WithHint("use overlay or git_worktree")
+	}
+	for _, d := range []string{"refs/heads", "refs/tags"} {
+		if err := tree.MkdirAll(gitName+"/"+d, 0o755); err != nil {
+			return err
+		}
+	}
+	packed := []byte(gitx.PackedRefs(g.refs))
+	if err := fsop.WriteFileAtomic(tree, gitName+"/packed-refs", packed, 0o644); err != nil {
+		return err
+	}
+	for _, r := range g.refs {
+		if r.Target == "" {
+			continue
+		}
+		at := gitName + "/" + r.Name
+		if err := tree.MkdirAll(path.Dir(at), 0o755); err != nil {
+			return err
+		}
+		if err := fsop.WriteFileAtomic(tree, at, []byte("ref: "+r.Target+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	return fsop.WriteFileAtomic(g.c.dir, refsFile, packed, 0o600)
+}
+
+// objects copies the object directory and those it borrows from. Git may repack
+// meanwhile: a pass in which something vanished is followed by another, which
+// finds what it went into.
+func (g *gitCopy) objects(ctx context.Context, tree *fsop.Dir) error {
+	own := filepath.Join(g.info.CommonDir, "objects")
+	from, err := alternates(own)
+	if err != nil {
+		return err
+	}
+	at := gitName + "/objects"
+	for i, dir := range append([]string{own}, from...) {
+		borrowed := i > 0
+		for pass := 0; ; pass++ {
+			vanished, err := g.copyObjects(ctx, tree, dir, at, borrowed)
+			if err != nil {
+				return err
+			}
+			if !vanished {
+				break
+			}
+			if pass == 5 {
+				return errChanging(dir)
+			}
+		}
+	}
+	if len(from) > 0 {
+		g.c.notice("the repository borrows objects from %s; the copy has its own", strings.Join(from, ", "))
+	}
+	return nil
+}
+
+func (g *gitCopy) copyObjects(ctx context.Context, tree *fsop.Dir, dir, at string, borrowed bool) (vanished bool, err error) {
+	d, err := g.c.strat.openRoot(dir)
+	if err != nil {
+		return false, err
+	}
+	defer d.Close()
+	opts := g.c.options()
+	opts.Exclude = func(p string, _ fsop.Info) bool {
+		base := path.Base(p)
+		switch {
+		case p == "info/alternates", strings.HasPrefix(base, "tmp_"), strings.HasSuffix(base, ".lock"), strings.HasPrefix(base, "incoming-"):
+			return true
+		}
+		// Indexes over packs and commits describe one directory only.
+		return borrowed && (p == "info" || strings.HasPrefix(base, "multi-pack-index"))
+	}
+	opts.Entry = g.learn(at)
+	if g.c.req.Progress != nil {
+		opts.Progress = func(st fsop.CopyStats) {
+			g.c.req.Progress(engine.Progress{Phase: "copy objects", Done: st.BytesCopied + st.BytesReflinked, Unit: "bytes"})
+		}
+	}
+	st, err := fsop.CopyTree(ctx, d, ".", tree, at, opts)
+	if err != nil {
+		return false, err
+	}
+	g.c.count(st)
+	for _, sk := range st.Skipped {
+		if sk.Reason == "vanished" {
+			vanished = true
+			continue
+		}
+		return false, fault.New(fault.Denied, "", "%s cannot be copied: %s", filepath.Join(dir, sk.Path), sk.Reason).
+			WithHint("a repository without all its objects is of no use; make them readable, or use overlay")
+	}
+	return vanished, nil
+}
+
+// branchOff puts HEAD on the plan's branch and carries uncommitted work. The
+// copy has been written by nobody else yet, so git may run on it.
+func (g *gitCopy) branchOff(ctx context.Context, tree *fsop.Dir) error {
+	at := g.c.req.Dir + "/" + treeDir
+	repo, err := g.c.strat.git.Repo(gitx.Location{GitDir: at + "/" + gitName, WorkTree: at})
+	if err != nil {
+		return err
+	}
+	start := g.head.Commit
+	if g.c.req.Lower != engine.LowerLive && !g.dirty.Clean() {
+		if start, err = g.carry(ctx, tree, repo); err != nil {
+			return fmt.Errorf("carry uncommitted work: %w", err)
+		}
+	}
+	if start != "" {
+		if err := repo.UpdateRefs(ctx, "ambit: start of plan "+g.c.req.Plan, gitx.RefChange{Name: g.branch, New: start}); err != nil {
+			return err
+		}
+	}
+	if _, err := repo.Run(ctx, gitx.Opts{Values: []string{"HEAD", g.branch}}, "symbolic-ref"); err != nil {
+		return err
+	}
+	// What git wrote is not what was copied.
+	for p := range g.c.known {
+		if p == gitName+"/HEAD" || p == gitName+"/index" || strings.HasPrefix(p, gitName+"/logs/") {
+			delete(g.c.known, p)
+		}
+	}
+	return nil
+}

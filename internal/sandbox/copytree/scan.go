@@ -1,0 +1,355 @@
+package copytree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ambit-run/ambit/changeset"
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/fsop"
+)
+
+// scanner takes the manifest of a tree.
+type scanner struct {
+	strat *Strategy
+	dir   *fsop.Dir // the sandbox's folder
+	tree  *fsop.Dir
+	// cache is an earlier manifest of the same tree: inodes that nobody changed
+	// since are not read again. Nil = none.
+	cache *manifest
+	// known tells the contents of files from elsewhere; nil = nobody does.
+	known map[string]string // path → raw hash
+	// skipGit leaves out the resource's own git directory.
+	skipGit bool
+	// force reads what its mode forbids to read, by changing the mode for a
+	// moment. Only while no command runs in the tree.
+	force bool
+
+	m          *manifest
+	pending    []int // entries that must be read
+	unreadable []changeset.Skip
+	trust      bool
+}
+
+// scan returns the tree's manifest, and what could not be read.
+func (s *scanner) scan(ctx context.Context) (m *manifest, unreadable []changeset.Skip, err error) {
+	s.m = &manifest{boot: s.strat.boot}
+	// Files that changed at or after this moment may change again without their
+	// times moving on, where the file system's clock ticks slowly.
+	if s.m.stamp, err = takeStamp(s.dir); err != nil {
+		return nil, nil, fmt.Errorf("read the file system's clock: %w", err)
+	}
+	s.trust = s.cache != nil && s.cache.boot == s.strat.boot
+	reopened, err := s.openUp(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, s.closeDown(reopened))
+	}
+	if err = s.walk(ctx); err == nil {
+		s.pairs()
+		err = s.read(ctx)
+	}
+	if err = errors.Join(err, s.closeDown(reopened)); err != nil {
+		return nil, nil, err
+	}
+	s.m.sort()
+	return s.m, s.unreadable, nil
+}
+
+// takeStamp returns the present time of a file system's clock.
+func takeStamp(dir *fsop.Dir) (int64, error) {
+	name := fsop.TempName()
+	f, err := dir.Create(name, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	info, err := dir.Stat(name)
+	if err := errors.Join(err, f.Close(), dir.Remove(name)); err != nil {
+		return 0, err
+	}
+	return info.Ctime.UnixNano(), nil
+}
+
+// openUp makes directories that may not be listed listable, and returns the
+// modes they had.
+func (s *scanner) openUp(ctx context.Context) (map[string]uint32, error) {
+	if !s.force || s.strat.root {
+		return nil, nil
+	}
+	modes := map[string]uint32{}
+	for {
+		var shut []string
+		opts := fsop.WalkOptions{OnError: func(path string, err error) error {
+			if errors.Is(err, fs.ErrPermission) {
+				shut = append(shut, path)
+				return nil
+			}
+			return err
+		}}
+		if err := s.tree.Walk(ctx, ".", opts, func(path string, info fsop.Info) error {
+			if info.Kind == fsop.KindDir && info.Mode&0o500 != 0o500 && modes[path] == 0 {
+				shut = append(shut, path)
+				return fs.SkipDir
+			}
+			return nil
+		}); err != nil {
+			return modes, err
+		}
+		opened := false
+		for _, path := range shut {
+			info, err := s.tree.Stat(path)
+			if err != nil || info.Kind != fsop.KindDir || info.Mode&0o700 == 0o700 {
+				continue
+			}
+			if err := s.tree.Chmod(path, info.Mode|0o700); err != nil {
+				return modes, err
+			}
+			modes[path], opened = info.Mode|modeSeen, true
+		}
+		if !opened {
+			return modes, nil
+		}
+	}
+}
+
+// modeSeen marks a mode in openUp's map as present even when it is 0.
+const modeSeen = 1 << 31
+
+// closeDown gives directories the modes back that openUp took, deepest first,
+// and puts them into the manifest.
+func (s *scanner) closeDown(modes map[string]uint32) error {
+	var errs []error
+	for _, path := range slices.Backward(slices.Sorted(maps.Keys(modes))) {
+		errs = append(errs, s.tree.Chmod(path, modes[path]&^modeSeen))
+	}
+	for i := range s.m.entries {
+		if mode, ok := modes[s.m.entries[i].path]; ok {
+			s.m.entries[i].mode, s.m.entries[i].ctime = mode&^modeSeen, 0
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// walk lists every entry and decides which must be read.
+func (s *scanner) walk(ctx context.Context) error {
+	root, err := s.tree.Stat(".")
+	if err != nil {
+		return err
+	}
+	s.add(".", root)
+	opts := fsop.WalkOptions{OnError: func(path string, err error) error {
+		if errors.Is(err, fs.ErrPermission) {
+			s.skip(path, "unreadable: permission denied")
+			return nil
+		}
+		return err
+	}}
+	return s.tree.Walk(ctx, ".", opts, func(path string, info fsop.Info) error {
+		if s.skipGit && path == gitName {
+			return fs.SkipDir
+		}
+		s.add(path, info)
+		return nil
+	})
+}
+
+// pairs keeps the mark of a shared inode only where a second name lies in the tree.
+func (s *scanner) pairs() {
+	names := map[uint64]int{}
+	for i := range s.m.entries {
+		if e := &s.m.entries[i]; e.shared {
+			names[e.ino]++
+		}
+	}
+	for i := range s.m.entries {
+		if e := &s.m.entries[i]; e.shared {
+			e.shared = names[e.ino] > 1
+		}
+	}
+}
+
+func (s *scanner) skip(path, reason string) {
+	s.unreadable = append(s.unreadable, changeset.Skip{Path: path, Reason: reason})
+}
+
+func (s *scanner) add(path string, info fsop.Info) {
+	e := entry{
+		path: path, kind: info.Kind, mode: info.Mode, uid: info.UID, gid: info.GID,
+		mtime: info.Mtime.UnixNano(), ino: info.Ino, ctime: info.Ctime.UnixNano(),
+	}
+	switch info.Kind {
+	case fsop.KindFile:
+		e.size, e.shared = info.Size, info.Nlink > 1
+		e.hash = s.known[path]
+	case fsop.KindCharDev, fsop.KindBlockDev:
+		e.rdev = uint64(info.RdevMajor)<<32 | uint64(info.RdevMinor)
+	case fsop.KindSymlink:
+		e.mode = 0o777 // the mode of a link means nothing
+	case fsop.KindDir, fsop.KindFIFO, fsop.KindSocket, fsop.KindUnknown:
+	}
+	if old := s.unchanged(&e); old != nil {
+		e.hash, e.link, e.xattrs, e.damaged = old.hash, old.link, old.xattrs, old.damaged
+	} else if !info.Kind.Special() {
+		s.pending = append(s.pending, len(s.m.entries))
+	}
+	s.m.entries = append(s.m.entries, e)
+}
+
+// unchanged returns the cached entry of an inode that nobody changed since.
+// Change times cannot be set by a program, unlike modification times.
+func (s *scanner) unchanged(e *entry) *entry {
+	if !s.trust {
+		return nil
+	}
+	old := s.cache.find(e.path)
+	if old == nil || !sameInode(old, e) || old.ctime >= s.cache.stamp || (e.kind == fsop.KindFile && old.hash == "") {
+		return nil
+	}
+	return old
+}
+
+func sameInode(a, b *entry) bool {
+	return a.kind == b.kind && a.ino == b.ino && a.ctime == b.ctime && a.ctime != 0 && a.mtime == b.mtime && a.size == b.size
+}
+
+// readBatch is how many entries a worker takes at a time.
+const readBatch = 64
+
+// read fills in what a look does not tell.
+func (s *scanner) read(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(s.strat.workers)
+	results := make([][]changeset.Skip, (len(s.pending)+readBatch-1)/readBatch)
+	gone := make([]bool, len(s.m.entries))
+	for n := range results {
+		part := s.pending[n*readBatch : min((n+1)*readBatch, len(s.pending))]
+		g.Go(func() error {
+			for _, i := range part {
+				e := &s.m.entries[i]
+				err := s.readEntry(ctx, e)
+				switch {
+				case err == nil:
+				case errors.Is(err, fs.ErrNotExist), fault.Is(err, fault.Conflict):
+					gone[i] = true // vanished or became something else: a command is at work
+				case errors.Is(err, fs.ErrPermission):
+					results[n] = append(results[n], changeset.Skip{Path: e.path, Reason: "unreadable: permission denied"})
+				default:
+					return fmt.Errorf("read %q: %w", e.path, err)
+				}
+			}
+			return context.Cause(ctx)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for _, r := range results {
+		s.unreadable = append(s.unreadable, r...)
+	}
+	kept := s.m.entries[:0]
+	for i := range s.m.entries {
+		if !gone[i] {
+			kept = append(kept, s.m.entries[i])
+		}
+	}
+	s.m.entries = kept
+	return nil
+}
+
+func (s *scanner) readEntry(ctx context.Context, e *entry) error {
+	if e.kind == fsop.KindSymlink {
+		text, err := s.tree.Readlink(e.path)
+		e.link = text
+		return err
+	}
+	if err := s.readXattrs(e); err != nil {
+		return err
+	}
+	if e.kind != fsop.KindFile || e.hash != "" {
+		return nil
+	}
+	hash, size, err := fsop.HashFile(ctx, s.tree, e.path)
+	if errors.Is(err, fs.ErrPermission) && s.force {
+		err = readable(s.tree, e, func() error {
+			hash, size, err = fsop.HashFile(ctx, s.tree, e.path)
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	e.hash = rawOf(hash)
+	if size != e.size { // it is being written to
+		e.size, e.ctime = size, 0
+	}
+	s.judge(e)
+	return nil
+}
+
+// judge marks a file whose contents changed although its inode says that nobody
+// wrote to it. Within one boot that cannot happen; after another one it is what
+// a power cut leaves of data that had not reached the disk.
+func (s *scanner) judge(e *entry) {
+	if s.cache == nil || s.trust {
+		return
+	}
+	old := s.cache.find(e.path)
+	if old == nil || old.kind != e.kind || old.ino != e.ino || old.ctime != e.ctime || old.ctime == 0 || old.ctime >= s.cache.stamp {
+		return
+	}
+	e.damaged = old.damaged || (old.hash != "" && old.hash != e.hash)
+}
+
+// readable runs fn while the owner may read a file.
+func readable(tree *fsop.Dir, e *entry, fn func() error) error {
+	if err := tree.Chmod(e.path, e.mode|0o400); err != nil {
+		return err
+	}
+	e.ctime = 0
+	return errors.Join(fn(), tree.Chmod(e.path, e.mode))
+}
+
+// readXattrs reads the attributes that belong to the state.
+func (s *scanner) readXattrs(e *entry) error {
+	names, err := s.tree.ListXattr(e.path)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !s.strat.keeps(name) {
+			continue
+		}
+		v, err := s.tree.GetXattr(e.path, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if errors.Is(err, fs.ErrPermission) && s.force && e.kind == fsop.KindFile {
+			err = readable(s.tree, e, func() error { v, err = s.tree.GetXattr(e.path, name); return err })
+		}
+		if err != nil {
+			return err
+		}
+		if e.xattrs == nil {
+			e.xattrs = map[string]string{}
+		}
+		e.xattrs[name] = string(v)
+	}
+	return nil
+}
+
+// keeps tells which attributes are part of a state.
+func (s *Strategy) keeps(name string) bool {
+	switch {
+	case strings.HasPrefix(name, "user."), name == "system.posix_acl_access", name == "system.posix_acl_default":
+		return true
+	case name == "security.capability", strings.HasPrefix(name, "trusted."):
+		return s.root
+	}
+	return false
+}
