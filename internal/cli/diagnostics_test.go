@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/ambit-run/ambit/fault"
 )
@@ -69,4 +70,18 @@ func TestSourceLine(t *testing.T) {
 	if got := d.sourceLine("/no/such/file", 1); got != "" {
 		t.Errorf("got %q", got)
 	}
+}
+
+func FuzzExcerpt(f *testing.F) {
+	f.Add("- [ ] T1 one (depends on T9)", 26)
+	f.Add("\t日本 \x1b[2J", 5)
+	f.Fuzz(func(t *testing.T, line string, column int) {
+		text, caret := excerpt(line, column)
+		if strings.ContainsFunc(text, unicode.IsControl) {
+			t.Fatalf("excerpt(%q, %d) = %q", line, column, text)
+		}
+		if caret > textWidth(text) || textWidth(text) > excerptWidth+1 {
+			t.Fatalf("excerpt(%q, %d) = %q, %d: %d columns", line, column, text, caret, textWidth(text))
+		}
+	})
 }

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ambit-run/ambit/engine"
+)
+
+// afterRun says what came of a run, and applies if that was asked for.
+func (d *deps) afterRun(ctx context.Context, svc engine.Service, p *engine.Plan, runErr error, o *runOptions, dir string) error {
+	if p == nil {
+		return runErr
+	}
+	out := runObject{Plan: p, Decision: "kept", Review: []reviewedSet{}}
+	if runErr != nil {
+		if !d.json {
+			d.next(p)
+		}
+		return &withFields{runErr, out}
+	}
+	review, err := svc.Review(ctx, engine.ReviewRequest{Plan: p.ID, Dir: dir})
+	if err != nil {
+		return &withFields{err, out}
+	}
+	out.Changes, out.Review = changed(review), reviewed(review)
+	failure := failedStep(p)
+	if !d.json {
+		fmt.Fprintf(d.stderr, "\n%s\n", stepCounts(p))
+		if err := d.summary(d.stderr, review, 0); err != nil {
+			return err
+		}
+	}
+	switch {
+	case failure != nil:
+		if !d.json {
+			if o.yes {
+				fmt.Fprintln(d.stderr, "not applied, because a step failed")
+			}
+			d.next(p)
+			fmt.Fprintln(d.stderr)
+		}
+		return &withFields{failure, out}
+	case o.yes && changed(review) > 0:
+		res, err := d.applyAfter(ctx, svc, p, review, o.to, nil, dir)
+		if err != nil {
+			return &withFields{err, out}
+		}
+		if res != nil {
+			out.Plan, out.Applied, out.Decision = res.Plan, res.Applied, "applied"
+		}
+	}
+	if d.json {
+		return d.emit(out, exitDone)
+	}
+	if out.Decision == "kept" {
+		d.next(p)
+	}
+	return nil
+}
+
+// next prints what can be done with a plan now.
+func (d *deps) next(p *engine.Plan) {
+	st := d.styleFor(d.stderr)
+	fmt.Fprintf(d.stderr, "%s %s; nothing of yours has changed\n", st.bold(p.ID), paintStatus(st, p.Status, stands(p.Status)))
+	d.commands(nextCommands(p))
+}
+
+// stands says how a plan stands after a run, in words that follow its name.
+func stands(s engine.PlanStatus) string {
+	switch s {
+	case engine.PlanReview:
+		return "waits for your review"
+	case engine.PlanFailed:
+		return "failed"
+	case engine.PlanInterrupted:
+		return "was interrupted"
+	default:
+		return "is " + string(s)
+	}
+}
+
+// failedStep is the first step that failed, as an error; nil if all ended well.
+func failedStep(p *engine.Plan) error {
+	for _, s := range p.Steps {
+		if s.Status != engine.StepFailed {
+			continue
+		}
+		e := &commandFailed{what: "step " + label(s.ID), hint: "ambit logs " + p.ID + "/" + label(s.ID) + " shows its output; ambit run --resume " + p.ID + " tries again"}
+		if s.Exit != nil {
+			e.exit = *s.Exit
+		}
+		e.why = visible(s.Message)
+		return e
+	}
+	return nil
+}
+
+// stepCounts says how the steps ended: "5 steps: 3 done, 1 failed, 1 skipped".
+func stepCounts(p *engine.Plan) string {
+	counts := map[engine.StepStatus]int{}
+	for _, s := range p.Steps {
+		counts[s.Status]++
+	}
+	var parts []string
+	for _, s := range []engine.StepStatus{engine.StepDone, engine.StepFailed, engine.StepSkipped, engine.StepCanceled, engine.StepPending} {
+		if n := counts[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return plural(len(p.Steps), "step") + ": " + strings.Join(parts, ", ")
+}
