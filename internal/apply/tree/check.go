@@ -44,7 +44,11 @@ func (w *work) slotsToLookAt() (*fsop.Dir, error) {
 			return nil, err
 		}
 		if through {
-			return w.dir.OpenDir(preName)
+			slots, err := w.rec.Stage.open(w.root, w.dir) // there when an undo was cut off
+			if fault.Is(err, fault.NotFound) {
+				return w.dir.OpenDir(preName)
+			}
+			return slots, err
 		}
 	}
 	return w.rec.Stage.open(w.root, w.dir)

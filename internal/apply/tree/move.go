@@ -153,6 +153,11 @@ func (c *carrier) removeBack(ctx context.Context, st *step) error {
 	}
 	switch {
 	case !tgt.there: // ours, or foreign and left there by a crash
+		if kept && st.Old.Kind == changeset.Dir && slot.info.Mode&0o300 != 0o300 {
+			if err := c.slots.Chmod(st.Slot, st.Old.Wide); err != nil { // else it cannot be moved
+				return err
+			}
+		}
 		err := c.slots.Rename(st.Slot, p.dir, p.base)
 		if fault.Is(err, fault.Exists) {
 			break

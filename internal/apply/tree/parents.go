@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ambit-run/ambit/changeset"
+	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
 )
 
@@ -65,8 +66,10 @@ func (s *survey) checkParent(dir string) (why string, err error) {
 	}
 	info, there, err := s.folder(dir)
 	switch {
-	case err != nil:
+	case fault.Is(err, fault.Denied):
 		return reasonOf(err), nil
+	case err != nil:
+		return "", err
 	case there && info.Kind == fsop.KindDir:
 		return "", nil
 	case there:
@@ -76,10 +79,12 @@ func (s *survey) checkParent(dir string) (why string, err error) {
 	}
 	up, _ := fsop.SplitRel(dir)
 	mode := uint32(0o755)
-	if info, there, err := s.folder(up); err == nil && there {
-		mode = info.Mode & 0o777
-	} else if it := s.items[up]; it != nil {
+	if it := s.items[up]; it != nil { // made a step ago
 		mode = it.result.Mode & 0o777
+	} else if info, there, err := s.folder(up); err != nil {
+		return "", err
+	} else if there {
+		mode = info.Mode & 0o777
 	}
 	entry := &changeset.Entry{Kind: changeset.Dir, Mode: mode}
 	s.items[dir] = &item{path: dir, after: entry, implied: true, verdict: verdict{result: entry}}
@@ -97,9 +102,12 @@ func (s *survey) checkRemovals() error {
 			continue
 		}
 		entries, err := s.root.ReadDir(p)
-		if err != nil {
-			s.found.add(p, "it cannot be listed: "+err.Error())
+		if fault.Is(err, fault.Denied) {
+			s.found.add(p, reasonOf(err))
 			continue
+		}
+		if err != nil {
+			return err
 		}
 		for _, e := range entries {
 			below := s.items[fsop.Join(p, e.Name)]

@@ -30,8 +30,11 @@ func (s *survey) checkObjects(inTarget bool) (*conflicts, error) {
 func (s *survey) checkFolder(it *item, n need, refused *conflicts) error {
 	dir, _ := fsop.SplitRel(it.path)
 	info, there, err := s.folder(dir)
-	if err != nil || !there || info.Kind != fsop.KindDir {
+	switch {
+	case fault.Is(err, fault.Denied), err == nil && (!there || info.Kind != fsop.KindDir):
 		return nil // made by this apply, or reported already
+	case err != nil:
+		return err
 	}
 	if info.Dev() != s.at.Dev() {
 		s.found.add(it.path, "it lies on another file system than the resource itself")

@@ -107,8 +107,11 @@ func copyObject(ctx context.Context, from *fsop.Dir, path string, to *fsop.Dir, 
 		if err := to.Symlink(seen.link, slot); err != nil {
 			return nil, err
 		}
-		if err := to.Chown(slot, int(seen.info.UID), int(seen.info.GID)); err != nil {
+		switch err := to.Chown(slot, int(seen.info.UID), int(seen.info.GID)); {
+		case fault.Is(err, fault.Denied):
 			lost = append(lost, "an owner")
+		case err != nil:
+			return nil, err
 		}
 		return lost, to.Chtimes(slot, seen.info.Mtime)
 	case changeset.Dir:

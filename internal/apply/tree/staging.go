@@ -176,9 +176,9 @@ func (s *stager) dress(it *item, st *step, heir heir, mode uint32) error {
 func (s *stager) acl(it *item, st *step, heir heir) error {
 	access := heir.acl
 	if it.is() == changeset.File && it.becomes() == changeset.File {
-		v, err := s.root.GetXattr(it.path, aclAccess)
+		v, err := optional(s.root.GetXattr(it.path, aclAccess))
 		if err != nil {
-			return nil //nolint:nilerr // none, or a file system without
+			return err
 		}
 		access = v
 	}
@@ -192,6 +192,15 @@ func (s *stager) acl(it *item, st *step, heir heir) error {
 		return s.slots.SetXattr(st.Slot, aclDefault, access)
 	}
 	return nil
+}
+
+// optional is an attribute that need not be there, on a file system that need not
+// have such attributes.
+func optional(v []byte, err error) ([]byte, error) {
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Unsupported) {
+		return nil, nil
+	}
+	return v, err
 }
 
 // own gives a replacement the owner of what it replaces, and a new entry the
@@ -211,14 +220,15 @@ func (s *stager) own(it *item, st *step, heir heir) error {
 	if uid == made.UID && gid == made.GID {
 		return nil
 	}
-	if err := s.slots.Chown(st.Slot, int(uid), int(gid)); err != nil {
-		if !it.now.there {
-			return nil // a group that only the folder could have given
-		}
+	err = s.slots.Chown(st.Slot, int(uid), int(gid))
+	switch {
+	case fault.Is(err, fault.Denied) && !it.now.there: // a group that only the folder could have given
+		return nil
+	case fault.Is(err, fault.Denied):
 		return fault.New(fault.Denied, "prepare", "%s belongs to %d:%d, which its replacement cannot", changeset.Quote(it.path), uid, gid).
 			WithPaths(it.path).WithHint("run ambit as its owner, or leave the path out with --only").WithCause(err)
 	}
-	return nil
+	return err
 }
 
 // record looks at what was staged, so that it is known again.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ambit-run/ambit/changeset"
+	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
 )
 
@@ -84,7 +85,8 @@ func (s *survey) dirModes(it *item) dirMode {
 			m.setAttr(k, ov, []byte(v))
 		}
 	}
-	if m.Old != nil { // attributes want a writable folder
+	// Attributes want a writable folder, and so do entries, on the way there and back.
+	if m.Old != nil || m.From&m.To&0o300 != 0o300 {
 		m.Wide = m.From | m.To | 0o700
 	}
 	return m
@@ -104,7 +106,11 @@ func (m *dirMode) setAttr(name string, old, now []byte) {
 
 func (s *survey) removed(it *item) dirMode {
 	i := it.now.info
-	return dirMode{Path: exact(it.path), Ino: i.Ino, From: i.Mode, To: i.Mode, Removed: true, Mtime: stamp(i.Mtime)}
+	m := dirMode{Path: exact(it.path), Ino: i.Ino, From: i.Mode, To: i.Mode, Removed: true, Mtime: stamp(i.Mtime)}
+	if i.Mode&0o300 != 0o300 { // a folder that its owner may not write to cannot be moved
+		m.Wide = i.Mode | 0o700
+	}
+	return m
 }
 
 // widened opens those folders for a while that would refuse their owner.
@@ -146,12 +152,14 @@ func (s *survey) inherits(path string, known map[string]heir) (heir, error) {
 	h := heir{gid: -1}
 	info, there, err := s.folder(dir)
 	switch {
+	case err != nil && !fault.Is(err, fault.Denied):
+		return h, err
 	case err == nil && there && info.Kind == fsop.KindDir:
 		if info.Mode&0o2000 != 0 {
 			h.gid = int(info.GID)
 		}
-		if h.acl, err = s.root.GetXattr(dir, aclDefault); err != nil {
-			h.acl = nil // none, or a file system without
+		if h.acl, err = optional(s.root.GetXattr(dir, aclDefault)); err != nil {
+			return h, err
 		}
 	case dir != ".":
 		if h, err = s.inherits(dir, known); err != nil {

@@ -235,18 +235,26 @@ func (t *Target) abandonAlone(path string, why error) error {
 	return emptyOut(dir)
 }
 
-// emptyOut empties the plan's folder for this apply; the record goes last, since it
-// says what else there is.
+// emptyOut empties the plan's folder for this apply, but for what was rescued
+// into it; the record goes last, since it says what else there is.
 func emptyOut(dir *fsop.Dir) error {
-	for _, name := range []string{stageName, preName, committedMark, undoneMark} {
-		if err := dir.RemoveAll(name); err != nil {
+	entries, err := dir.ReadDir(".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name == rescueName || e.Name == recordName {
+			continue
+		}
+		if err := dir.RemoveAll(e.Name); err != nil {
 			return err
 		}
 	}
 	return errors.Join(dir.RemoveAll(recordName), dir.Sync())
 }
 
-// begun reports whether any object of the target was displaced already.
+// begun reports whether any step was carried out and not undone: a slot holds
+// what was displaced, or the target what was staged.
 func (w *work) begun(ctx context.Context) (bool, error) {
 	if through, err := marked(w.dir, committedMark); through || err != nil {
 		return through, err
@@ -265,19 +273,21 @@ func (w *work) begun(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		switch st.Op {
-		case opRemove:
-			if s.there {
-				return true, nil
-			}
-		case opPlace:
-			if !s.there {
-				return true, nil
-			}
-		case opSwap:
-			if staged, err := st.New.at(ctx, slots, st.Slot, s); !staged || err != nil {
-				return true, err
-			}
+		if st.Op == opRemove && s.there {
+			return true, nil
+		}
+		if displaced, err := st.Old.at(ctx, slots, st.Slot, s); displaced || err != nil {
+			return true, err
+		}
+		if st.New == nil || s.there {
+			continue
+		}
+		at, err := glance(w.root, string(st.Path))
+		if err != nil && !fault.Is(err, fault.Denied) {
+			return false, err
+		}
+		if placed, err := st.New.at(ctx, w.root, string(st.Path), at); placed || err != nil {
+			return true, err
 		}
 	}
 	return false, nil

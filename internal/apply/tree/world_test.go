@@ -152,7 +152,9 @@ func setNote(t testing.TB, full string, n node) {
 	if err := unix.Setxattr(full, "user.note", []byte(n.attrs), 0); err != nil {
 		t.Skipf("no user attributes here: %v", err)
 	}
-	check(t, os.Chmod(full, goMode(n.mode)))
+	if n.kind == changeset.File {
+		check(t, os.Chmod(full, goMode(n.mode)))
+	}
 }
 
 func goMode(m uint32) fs.FileMode {
@@ -294,6 +296,27 @@ func spots(t *testing.T) []spot {
 	return append(out, spot{"other file system", far})
 }
 
+// inMemory is a folder where waiting for the disk costs nothing, for tests that
+// repeat an apply hundreds of times. It falls back to the temporary folder.
+func inMemory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "ambit-test-")
+	if err != nil {
+		t.Logf("on disk: %v", err)
+		return t.TempDir()
+	}
+	t.Cleanup(func() { unlock(dir); _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// eachSpotInMemory runs a test with the target in memory and the plan's folder
+// beside it, or on disk.
+func eachSpotInMemory(t *testing.T, f func(t *testing.T, in, planDir string)) {
+	mem, disk := inMemory(t), t.TempDir()
+	t.Run("same file system", func(t *testing.T) { f(t, mem, filepath.Join(mem, "plan")) })
+	t.Run("other file system", func(t *testing.T) { f(t, mem, filepath.Join(disk, "plan")) })
+}
+
 // eachSpot runs a test for every place of the plan's folder.
 func eachSpot(t *testing.T, f func(t *testing.T, planDir string)) {
 	for _, s := range spots(t) {
@@ -303,7 +326,13 @@ func eachSpot(t *testing.T, f func(t *testing.T, planDir string)) {
 
 func newFixture(t testing.TB, planDir string, before, after world) *fixture {
 	t.Helper()
-	base, err := os.MkdirTemp("", "tree")
+	return fixtureIn(t, "", planDir, before, after)
+}
+
+// fixtureIn is newFixture with the target below a given folder.
+func fixtureIn(t testing.TB, in, planDir string, before, after world) *fixture {
+	t.Helper()
+	base, err := os.MkdirTemp(in, "ambit-test-")
 	check(t, err)
 	t.Cleanup(func() { unlock(base); unlock(planDir); _ = os.RemoveAll(base); _ = os.RemoveAll(planDir) })
 	f := &fixture{t: t, root: base + "/real", plan: planDir, out: base + "/out", tgt: New(Options{})}
