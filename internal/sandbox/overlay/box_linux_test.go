@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 
 // box is one sandbox over one real tree.
 type box struct {
-	t     *testing.T
+	t     testing.TB
 	root  string // of the test: state and tree
 	dir   string // the real tree
 	git   *gitx.Git
@@ -63,7 +63,7 @@ func tempDir(t testing.TB) string {
 }
 
 // plain prepares a sandbox over a directory of the given files (path, contents, ...).
-func plain(t *testing.T, files ...string) *box {
+func plain(t testing.TB, files ...string) *box {
 	t.Helper()
 	b := &box{t: t, root: tempDir(t)}
 	b.dir = filepath.Join(b.root, "tree")
@@ -75,7 +75,7 @@ func plain(t *testing.T, files ...string) *box {
 }
 
 // checkout prepares a sandbox over a repository.
-func checkout(t *testing.T, r *gittest.Repo, lower engine.Lower) *box {
+func checkout(t testing.TB, r *gittest.Repo, lower engine.Lower) *box {
 	t.Helper()
 	b := &box{t: t, root: tempDir(t), dir: r.Dir, git: gittest.Git(t)}
 	b.strat = overlay.New(overlay.Options{Git: b.git})

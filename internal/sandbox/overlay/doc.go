@@ -17,7 +17,7 @@
 //	layers/NNNN/upper, work          one layer of the tree (work only while it is the top)
 //	layers/NNNN/git-upper, git-work  the same of the common git directory where it is mounted by itself
 //	pin                              contents kept for this sandbox while the real tree moves on
-//	carry, include, mask             frozen lower only: the person's uncommitted work; ignored
+//	carry, include, mask, mask.json  frozen lower only: the person's uncommitted work; ignored
 //	                                 files brought along; what hides the rest of the live tree
 //
 // and, shared by all plans, bases/<repository>/<commit>/tree holds a clean

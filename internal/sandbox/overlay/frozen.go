@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sort"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -83,13 +84,13 @@ func (c *creation) frozen(ctx context.Context, lower *fsop.Dir) error {
 // work is what lies in the checkout beside its commit.
 type work struct {
 	dirty   gitx.Dirty
-	ignored []string // a directory of which everything is ignored ends with '/'
-	include bool     // only what is asked for is brought along
+	ignored []string  // a directory of which everything is ignored ends with '/'
+	asked   time.Time // when git was asked for the ignored paths
 }
 
 // lookAtWork asks git about uncommitted work and ignored files, at the same time.
 func (c *creation) lookAtWork(ctx context.Context, repo *gitx.Repo) (*work, error) {
-	w := &work{}
+	w := &work{asked: time.Now()}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		w.dirty, err = repo.Dirty(gctx, c.sb.st.Base)

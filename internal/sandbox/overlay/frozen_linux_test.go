@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -372,5 +373,40 @@ func TestFrozenTimesFit(t *testing.T) {
 	// which index entries it had to look at again.
 	if got := b.inside("git diff-files --name-only; git update-index --refresh"); got != "" {
 		t.Errorf("index entries that do not fit: %q", got)
+	}
+}
+
+// The mask is computed again only when something that it rests on has changed.
+func TestMaskIsKept(t *testing.T) {
+	t.Parallel()
+	r := history(t)
+	r.Write("d/a.log", "log\n")
+	b := checkout(t, r, engine.LowerFrozen).create()
+	written := func() time.Time {
+		_, err := b.sb.Enter(t.Context())
+		b.must(err)
+		info, err := os.Stat(filepath.Join(b.req.Dir, "mask.json"))
+		b.must(err)
+		return info.ModTime()
+	}
+	kept := func() bool { return written().Equal(written()) }
+	for deadline := time.Now().Add(10 * time.Second); !kept(); {
+		if time.Now().After(deadline) {
+			t.Fatal("computed at every entrance, though nothing changes")
+		}
+	}
+	b.attach()
+	if !kept() {
+		t.Error("another process computes it again")
+	}
+	for _, path := range []string{"new", "d/new", "d/.gitignore"} {
+		was := written()
+		r.Write(path, "x\n")
+		if written().Equal(was) {
+			t.Errorf("not computed again after %s appeared", path)
+		}
+		if got := b.inside("ls -d " + path + " 2>/dev/null || true"); got != "" {
+			t.Errorf("inside: %q", got)
+		}
 	}
 }

@@ -24,7 +24,7 @@ func (c *creation) ignoredLayers(ctx context.Context, lower *fsop.Dir, repo *git
 		if absent(err) != nil {
 			return err
 		}
-		return c.maskLayers(ctx, lower, w.ignored)
+		return c.maskLayers(ctx, lower, w)
 	}
 	if info.Kind != fsop.KindFile {
 		return fault.New(fault.Invalid, "", "%s is a %s", includeFile, info.Kind).WithHint("make it a file of patterns, or remove it")

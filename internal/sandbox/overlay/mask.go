@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/ambit-run/ambit/internal/fsop"
 )
@@ -25,15 +26,17 @@ type mask struct {
 	enter      map[string]bool // directories that hold something ignored
 	want       map[string]fsop.Info
 	hide       map[string]bool
+	seen       map[string]string // what the plan rests on; see maskSeen
+	asked      time.Time         // when git was asked for the ignored paths
 }
 
 // newMask takes git's list of ignored paths. A directory in it that has further
 // entries below is one in which everything happens to be ignored now; what is
 // new in it may not be, so it is looked into.
-func newMask(live, base *fsop.Dir, ignored []string) *mask {
+func newMask(live, base *fsop.Dir, ignored []string, asked time.Time) *mask {
 	m := &mask{
 		live: live, base: base, show: map[string]bool{}, enter: map[string]bool{},
-		want: map[string]fsop.Info{}, hide: map[string]bool{},
+		want: map[string]fsop.Info{}, hide: map[string]bool{}, seen: map[string]string{}, asked: asked,
 	}
 	for _, p := range ignored {
 		p = strings.TrimSuffix(p, "/")
@@ -48,6 +51,9 @@ func newMask(live, base *fsop.Dir, ignored []string) *mask {
 func (m *mask) plan(ctx context.Context, dir string) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
+	}
+	for _, p := range []string{dir, fsop.Join(dir, ".gitignore")} {
+		m.rest(p) // before it is read: a later change shows
 	}
 	entries, err := m.live.ReadDir(dir)
 	if err != nil {
@@ -149,7 +155,7 @@ func keys[V any](m map[string]V) map[string]bool {
 }
 
 // maskLayers puts the live tree, masked, under the base.
-func (c *creation) maskLayers(ctx context.Context, lower *fsop.Dir, ignored []string) error {
+func (c *creation) maskLayers(ctx context.Context, lower *fsop.Dir, w *work) error {
 	st := c.sb.st
 	if err := c.dir.Mkdir(maskDir, 0o700); err != nil {
 		return err
@@ -159,11 +165,11 @@ func (c *creation) maskLayers(ctx context.Context, lower *fsop.Dir, ignored []st
 		layerRef{Kind: layerLive, Path: st.Resource.Path},
 	)
 	c.sb.maskFresh = true
-	return c.sb.writeMask(ctx, c.dir, lower, ignored)
+	return c.sb.writeMask(ctx, c.dir, lower, w.ignored, w.asked)
 }
 
 // writeMask computes the mask and writes it.
-func (s *Sandbox) writeMask(ctx context.Context, dir, lower *fsop.Dir, ignored []string) error {
+func (s *Sandbox) writeMask(ctx context.Context, dir, lower *fsop.Dir, ignored []string, asked time.Time) error {
 	base, err := s.strat.openRoot(s.bottomPath(layerBase))
 	if err != nil {
 		return err
@@ -174,11 +180,14 @@ func (s *Sandbox) writeMask(ctx context.Context, dir, lower *fsop.Dir, ignored [
 		return err
 	}
 	defer layer.Close()
-	m := newMask(lower, base, ignored)
+	m := newMask(lower, base, ignored, asked)
 	if err := m.plan(ctx, "."); err != nil {
 		return err
 	}
-	return m.write(ctx, layer)
+	if err := m.write(ctx, layer); err != nil {
+		return err
+	}
+	return saveSeen(dir, m.seen)
 }
 
 // bottomPath is the path of the bottom layer of a kind; "" when there is none.
@@ -189,38 +198,4 @@ func (s *Sandbox) bottomPath(kind layerKind) string {
 		}
 	}
 	return ""
-}
-
-// refreshMask brings the mask up to date with the live tree.
-func (s *Sandbox) refreshMask(ctx context.Context) error {
-	if s.bottomPath(layerMask) == "" {
-		return nil
-	}
-	if s.maskFresh { // Create has just done it
-		s.maskFresh = false
-		return nil
-	}
-	real, err := s.strat.repo(s.st.Resource)
-	if err != nil {
-		return err
-	}
-	repo, err := real.Plain(ctx)
-	if err != nil {
-		return err
-	}
-	ignored, err := repo.Ignored(ctx)
-	if err != nil {
-		return err
-	}
-	dir, err := s.open()
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	lower, err := s.strat.openRoot(s.st.Resource.Path)
-	if err != nil {
-		return err
-	}
-	defer lower.Close()
-	return s.writeMask(ctx, dir, lower, ignored)
 }
