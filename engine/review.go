@@ -52,7 +52,7 @@ func (e *Engine) review(ctx context.Context, c *cell, req ReviewRequest) (*Revie
 	if err != nil {
 		return nil, err
 	}
-	done, err := e.appliedPaths(p)
+	before, err := e.appliedPaths(p)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (e *Engine) review(ctx context.Context, c *cell, req ReviewRequest) (*Revie
 	sel := newSelector(req)
 	out := &Review{Plan: p}
 	for i, rec := range p.Sandboxes {
-		set, src, err := c.boxes[rec.ID].Changes(ctx, from, to, ChangeOptions{Ignored: c.ignoredInside(i), KeepIgnored: req.Ignored})
+		set, src, err := c.boxes[rec.ID].Changes(ctx, from, to, ChangeOptions{Ignored: c.ignoredInside(i), KeepIgnored: req.Ignored, Known: before[rec.ID].known})
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (e *Engine) review(ctx context.Context, c *cell, req ReviewRequest) (*Revie
 		}
 		kept := set.Changes[:0]
 		for _, ch := range set.Changes {
-			if was := done[rec.ID][ch.Path]; req.Step == "" && was != nil && was.After.Same(ch.After) {
+			if was := before[rec.ID].done[ch.Path]; req.Step == "" && was != nil && was.After.Same(ch.After) {
 				continue // carried out by an earlier apply of part of the plan
 			}
 			ch.Steps = byStep[rec.ID][ch.Path]
@@ -108,8 +108,9 @@ func (e *Engine) review(ctx context.Context, c *cell, req ReviewRequest) (*Revie
 
 // stepChange is one path in the kept record of a step.
 type stepChange struct {
-	Path  []byte           `json:"path"` // base64: a path need not be UTF-8
-	After *changeset.Entry `json:"after,omitempty"`
+	Path   []byte           `json:"path"` // base64: a path need not be UTF-8
+	Before *changeset.Entry `json:"before,omitempty"`
+	After  *changeset.Entry `json:"after,omitempty"`
 }
 
 // recordStep keeps which paths a step changed, by sandbox.
@@ -121,10 +122,11 @@ func (e *Engine) writePaths(path string, sets []ReviewSet) error {
 	rec := map[string][]stepChange{}
 	for _, s := range sets {
 		for _, ch := range s.Set.Changes {
-			rec[s.Sandbox] = append(rec[s.Sandbox], stepChange{Path: []byte(ch.Path), After: ch.After})
-			if ch.From != "" {
-				rec[s.Sandbox] = append(rec[s.Sandbox], stepChange{Path: []byte(ch.From)})
+			if ch.From == "" {
+				rec[s.Sandbox] = append(rec[s.Sandbox], stepChange{Path: []byte(ch.Path), Before: ch.Before, After: ch.After})
+				continue
 			}
+			rec[s.Sandbox] = append(rec[s.Sandbox], stepChange{Path: []byte(ch.From), Before: ch.Before}, stepChange{Path: []byte(ch.Path), After: ch.After})
 		}
 	}
 	raw, err := json.Marshal(rec)
@@ -172,11 +174,17 @@ func (e *Engine) stepPaths(p *Plan) (map[string]map[string][]string, error) {
 	return out, nil
 }
 
-// appliedPaths collects what committed applies of this plan carried out already.
-func (e *Engine) appliedPaths(p *Plan) (map[string]map[string]*stepChange, error) {
-	out := map[string]map[string]*stepChange{}
+// applied is what earlier applies of a plan mean for the changes of one sandbox.
+type applied struct {
+	done  map[string]*stepChange      // carried out and standing
+	known map[string]*changeset.Entry // carried out and undone: what the path was before, and is again
+}
+
+// appliedPaths reads what earlier applies carried out, by sandbox.
+func (e *Engine) appliedPaths(p *Plan) (map[string]applied, error) {
+	out := map[string]applied{}
 	for _, a := range p.Applies {
-		if a.Status != applyCommitted {
+		if a.Status != applyCommitted && a.Status != applyUndone {
 			continue
 		}
 		rec, err := readPaths(filepath.Join(p.Dir, "apply", a.ID, "paths.json"))
@@ -184,11 +192,16 @@ func (e *Engine) appliedPaths(p *Plan) (map[string]map[string]*stepChange, error
 			return nil, err
 		}
 		for sb, chs := range rec {
-			if out[sb] == nil {
-				out[sb] = map[string]*stepChange{}
+			if out[sb].done == nil {
+				out[sb] = applied{done: map[string]*stepChange{}, known: map[string]*changeset.Entry{}}
 			}
 			for i := range chs {
-				out[sb][string(chs[i].Path)] = &chs[i]
+				path := string(chs[i].Path)
+				if a.Status == applyCommitted {
+					out[sb].done[path] = &chs[i]
+				} else {
+					out[sb].known[path] = chs[i].Before
+				}
 			}
 		}
 	}

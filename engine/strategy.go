@@ -179,6 +179,11 @@ type ChangeOptions struct {
 	// what changed there meanwhile (live lower). Paths that the sandbox changed
 	// too are found without that walk, always.
 	SkipDrift bool
+	// Known are paths of which it is known what they were when the sandbox was
+	// made, nil meaning absent: ambit itself has changed them since and put them
+	// back (an apply and its undo). One that still is as known is no drift,
+	// whatever its times say.
+	Known map[string]*changeset.Entry
 }
 
 // MountKind is how a mount is made.

@@ -23,13 +23,14 @@ type drift struct {
 	changed   map[string]bool // paths that changed on both sides
 	elsewhere []string        // further paths that changed in the real tree only; directories end with '/'
 	notices   []string
+	known     map[string]*changeset.Entry // see engine.ChangeOptions
 }
 
 // findDrift looks for it. Candidates are checked one by one, which is what keeps
 // a person's edit from being overwritten; the walk for everything else is for
 // information and may be skipped.
-func (s *Sandbox) findDrift(ctx context.Context, d *differ, skipWalk bool) (*drift, error) {
-	dr := &drift{changed: map[string]bool{}}
+func (s *Sandbox) findDrift(ctx context.Context, d *differ, opts engine.ChangeOptions) (*drift, error) {
+	dr := &drift{changed: map[string]bool{}, known: opts.Known}
 	var live *layer
 	for _, l := range d.from.layers {
 		if l.Kind == layerLive {
@@ -50,7 +51,7 @@ func (s *Sandbox) findDrift(ctx context.Context, d *differ, skipWalk bool) (*dri
 			dr.changed[c.path] = true
 		}
 	}
-	if skipWalk || s.st.Lower != engine.LowerLive {
+	if opts.SkipDrift || s.st.Lower != engine.LowerLive {
 		return dr, nil
 	}
 	return dr, s.walkDrift(ctx, live, seen, dr)
@@ -153,6 +154,10 @@ func (s *Sandbox) walkDrift(ctx context.Context, live *layer, seen map[string]bo
 	if err != nil {
 		return err
 	}
+	for path := range dr.known {
+		parent, _ := fsop.SplitRel(path)
+		delete(dirs, parent) // names came and went in it when ambit applied and undid
+	}
 	if dirs["."] {
 		dr.notices = append(dr.notices, "entries of the resource's own folder were removed or renamed in the real tree meanwhile")
 	}
@@ -166,6 +171,14 @@ func (s *Sandbox) walkDrift(ctx context.Context, live *layer, seen map[string]bo
 	}
 	dr.elsewhere = sorted(listed)
 	return nil
+}
+
+// settle takes a path out of the drift when its present state on the real side
+// is what it is known to have been when the sandbox was made.
+func (dr *drift) settle(path string, before *changeset.Entry) {
+	if was, ok := dr.known[path]; ok && was.Same(before) {
+		delete(dr.changed, path)
+	}
 }
 
 // list is what Set.Drift shows: the paths changed on both sides first of all,
