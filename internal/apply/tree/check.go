@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/ambit-run/ambit/changeset"
 	"github.com/ambit-run/ambit/fault"
@@ -102,24 +101,26 @@ func (k *checker) step(ctx context.Context, st *step) error {
 	if err != nil {
 		return err
 	}
-	is := func(id *ident, d *fsop.Dir, rel string, s sight) bool {
-		ok, ierr := id.at(ctx, d, rel, s)
+	note := func(ok bool, ierr error) bool {
 		if err == nil {
 			err = ierr
 		}
 		return ok
 	}
+	staged := func() bool { return note(st.New.at(ctx, k.slots, st.Slot, slot)) }
+	isNew := func() bool { return note(st.New.unchanged(ctx, k.root, path, tgt)) }
+	isOld := func() bool { return note(st.Old.unchanged(ctx, k.root, path, tgt)) }
 	switch st.Op {
 	case opSwap:
 		switch {
-		case is(st.New, k.slots, st.Slot, slot), is(st.New, k.root, path, tgt), is(st.Old, k.root, path, tgt):
+		case staged(), isNew(), isOld():
 		default:
 			k.found.add(path, "it changed since the apply")
 		}
 	case opPlace:
 		switch {
 		case slot.there, !tgt.there:
-		case !is(st.New, k.root, path, tgt):
+		case !isNew():
 			k.found.add(path, "it changed since the apply created it")
 		case st.New.Kind == changeset.Dir:
 			return k.onlyOurs(path)
@@ -127,7 +128,7 @@ func (k *checker) step(ctx context.Context, st *step) error {
 	case opRemove:
 		switch {
 		case !slot.there:
-		case tgt.there && !k.places[path] && !is(st.Old, k.root, path, tgt):
+		case tgt.there && !k.places[path] && !isOld():
 			k.found.add(path, "it was deleted by the apply and made anew since")
 		case !tgt.there:
 			return k.folderFor(path)
@@ -194,19 +195,9 @@ func (k *checker) mode(m *dirMode) error {
 		k.found.add(path, "its mode was changed since the apply")
 		return nil
 	}
-	for _, name := range attrNames(m.Old, m.New) {
-		v, err := k.root.GetXattr(path, name)
-		if err != nil && !fault.Is(err, fault.NotFound) {
-			return err
-		}
-		there := err == nil
-		if o, ok := m.Old[name]; ok == there && slices.Equal(o, v) {
-			continue
-		}
-		if n, ok := m.New[name]; ok == there && slices.Equal(n, v) {
-			continue
-		}
-		k.found.add(path, "its attribute "+changeset.Quote(name)+" was changed since the apply")
+	foreign, err := k.attrsKnown(m)
+	if foreign != "" {
+		k.found.add(path, "its attribute "+changeset.Quote(foreign)+" was changed since the apply")
 	}
-	return nil
+	return err
 }

@@ -101,6 +101,18 @@ func (id *ident) at(ctx context.Context, d *fsop.Dir, rel string, s sight) (bool
 	return id.equal(ctx, d, rel, s)
 }
 
+// unchanged is at, for a name that anybody may have written to since: contents
+// are read, since a file can be rewritten under the same size and time.
+func (id *ident) unchanged(ctx context.Context, d *fsop.Dir, rel string, s sight) (bool, error) {
+	if id == nil || !s.there {
+		return false, nil
+	}
+	if id.Kind != changeset.File && id.object(s) {
+		return true, nil
+	}
+	return id.equal(ctx, d, rel, s)
+}
+
 // untouched is at, for a name that has not been changed by us: there the change
 // time tells even what a glance cannot see.
 func (id *ident) untouched(ctx context.Context, d *fsop.Dir, rel string, s sight) (bool, error) {

@@ -58,6 +58,64 @@ func (c *carrier) widen() error {
 	return nil
 }
 
+// ready sees to it before the first step that no folder's mode or attributes
+// were changed by somebody else: those have no slots in which a change would show.
+func (c *carrier) ready() error {
+	for i := range c.rec.Modes {
+		m := &c.rec.Modes[i]
+		if m.Created || m.Removed {
+			continue
+		}
+		path := string(m.Path)
+		info, there, err := c.folder(m)
+		if err != nil {
+			return err
+		}
+		if !there || !m.same(info) {
+			return c.changed(path, "the folder is another one than when the apply was prepared")
+		}
+		if !m.knows(info.Mode) {
+			return c.changed(path, "its mode changed after the apply was prepared")
+		}
+		known, err := c.attrsKnown(m)
+		if err != nil {
+			return err
+		}
+		if known != "" {
+			return c.changed(path, "its attribute "+changeset.Quote(known)+" changed after the apply was prepared")
+		}
+	}
+	return nil
+}
+
+// attrsKnown names an attribute that is neither as before nor as it is to be.
+func (c *carrier) attrsKnown(m *dirMode) (foreign string, err error) {
+	for _, name := range attrNames(m.Old, m.New) {
+		cur, err := c.attr(string(m.Path), name)
+		if err != nil {
+			return "", err
+		}
+		if !isValue(m.Old, name, cur) && !isValue(m.New, name, cur) {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// attr reads an attribute of a folder; nil = absent.
+func (c *carrier) attr(path, name string) ([]byte, error) {
+	v, err := c.root.GetXattr(path, name)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return v, err
+}
+
+func isValue(side map[string][]byte, name string, cur []byte) bool {
+	v, ok := side[name]
+	return ok == (cur != nil) && bytes.Equal(v, cur)
+}
+
 // settle gives folders their final mode and attributes, the deepest first.
 func (c *carrier) settle() error {
 	for _, m := range slices.Backward(c.rec.Modes) {
@@ -110,21 +168,14 @@ func attrNames(old, now map[string][]byte) []string {
 }
 
 func (c *carrier) setAttr(path, name string, old, now map[string][]byte) error {
-	cur, err := c.root.GetXattr(path, name)
-	if fault.Is(err, fault.NotFound) {
-		cur, err = nil, nil
-	}
+	cur, err := c.attr(path, name)
 	if err != nil {
 		return err
 	}
-	is := func(side map[string][]byte) bool {
-		v, ok := side[name]
-		return ok == (cur != nil) && bytes.Equal(v, cur)
-	}
 	switch v, ok := now[name]; {
-	case is(now):
+	case isValue(now, name, cur):
 		return nil
-	case !is(old):
+	case !isValue(old, name, cur):
 		return c.changed(path, "its attribute "+changeset.Quote(name)+" was changed after the apply was prepared")
 	case ok:
 		return c.root.SetXattr(path, name, v)

@@ -167,7 +167,7 @@ func (c *carrier) removeBack(ctx context.Context, st *step) error {
 		}
 		return c.stillInPlace(p)
 	case kept:
-		was, err := st.Old.at(ctx, p.dir, p.base, tgt)
+		was, err := st.Old.unchanged(ctx, p.dir, p.base, tgt)
 		if err != nil || was {
 			return err // somebody restored it, or a copy was made and then a crash
 		}
@@ -251,7 +251,7 @@ func (c *carrier) placeBack(ctx context.Context, st *step) error {
 		return nil // somebody took it away already
 	}
 	c.touched[p.parent] = true
-	ours, err := st.New.at(ctx, p.dir, p.base, tgt)
+	ours, err := st.New.unchanged(ctx, p.dir, p.base, tgt)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ const (
 	stageName     = "stage"     // slots, when a rename reaches the target from here
 	preName       = "pre"       // copies of what will be displaced, when it does not
 	rescueName    = "rescue"    // foreign objects that could not be put back
-	committedMark = "committed" // Commit is through and its stage in the target gone
+	committedMark = "committed" // Commit is through, or an undo of it met a conflict; a stage in the target is gone
 	undoneMark    = "undone"    // Undo is through
 )
 

@@ -167,11 +167,11 @@ func (c *carrier) swapBack(ctx context.Context, st *step) error {
 	if err != nil {
 		return err
 	}
-	ours, err := st.New.at(ctx, p.dir, p.base, tgt)
+	ours, err := st.New.unchanged(ctx, p.dir, p.base, tgt)
 	if err != nil {
 		return err
 	}
-	was, err := st.Old.at(ctx, p.dir, p.base, tgt)
+	was, err := st.Old.unchanged(ctx, p.dir, p.base, tgt)
 	if err != nil {
 		return err
 	}

@@ -163,6 +163,9 @@ func (w *work) leaveTarget() error {
 
 // forward carries out every step that is still to be done.
 func (c *carrier) forward(ctx context.Context) error {
+	if err := c.ready(); err != nil {
+		return err
+	}
 	if err := c.widen(); err != nil {
 		return err
 	}

@@ -148,11 +148,11 @@ func (w *work) afterUndo() error {
 // keepForNext leaves the plan's folder so that the undo can be repeated once the
 // conflict is settled. Nothing of ours stays in the target.
 func (w *work) keepForNext(conflict error) error {
-	if !w.rec.Stage.InTarget {
-		return conflict
-	}
 	if err := mark(w.dir, committedMark); err != nil {
 		return err
+	}
+	if !w.rec.Stage.InTarget {
+		return conflict
 	}
 	kept, err := w.rec.Stage.drop(w.root, w.dir)
 	if err != nil {
