@@ -31,10 +31,14 @@ type drift struct {
 // information and may be skipped.
 func (s *Sandbox) findDrift(ctx context.Context, d *differ, opts engine.ChangeOptions) (*drift, error) {
 	dr := &drift{changed: map[string]bool{}, known: opts.Known}
-	var live *layer
+	var live, pin *layer
 	for _, l := range d.from.layers {
-		if l.Kind == layerLive {
+		switch l.Kind {
+		case layerLive:
 			live = l
+		case layerPin:
+			pin = l
+		default:
 		}
 	}
 	if live == nil {
@@ -54,7 +58,7 @@ func (s *Sandbox) findDrift(ctx context.Context, d *differ, opts engine.ChangeOp
 	if opts.SkipDrift || s.st.Lower != engine.LowerLive {
 		return dr, nil
 	}
-	return dr, s.walkDrift(ctx, live, seen, dr)
+	return dr, s.walkDrift(ctx, live, pin, seen, dr)
 }
 
 // changedBelow reports whether the real tree's version of a candidate changed
@@ -113,7 +117,7 @@ func (s *Sandbox) changedBelow(d *differ, live *layer, c candidate) (bool, error
 }
 
 // walkDrift lists what else changed in the real tree since the sandbox was made.
-func (s *Sandbox) walkDrift(ctx context.Context, live *layer, seen map[string]bool, dr *drift) error {
+func (s *Sandbox) walkDrift(ctx context.Context, live, pin *layer, seen map[string]bool, dr *drift) error {
 	n, listed := 0, map[string]bool{}
 	dirs := map[string]bool{} // changed directories none of whose entries account for it
 	root, err := live.root.Stat(".")
@@ -138,12 +142,12 @@ func (s *Sandbox) walkDrift(ctx context.Context, live *layer, seen map[string]bo
 		parent, _ := fsop.SplitRel(path)
 		if info.Kind != fsop.KindDir {
 			delete(dirs, parent)
-			if !seen[path] {
+			if !seen[path] && !covered(pin, path) { // what was kept is not seen inside
 				listed[path] = true
 			}
 			return nil
 		}
-		if !info.Mtime.Before(s.st.Stamp.Threshold) {
+		if !info.Mtime.Before(s.st.Stamp.Threshold) && !covered(pin, path) {
 			dirs[path] = true
 		}
 		if !info.Btime.IsZero() && !info.Btime.Before(s.st.Stamp.Threshold) {

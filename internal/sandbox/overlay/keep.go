@@ -1,0 +1,118 @@
+package overlay
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/fsop"
+)
+
+// Keep stores what the real tree holds at paths (relative to the resource) in a
+// layer of this sandbox, so that it stays on its base when ambit itself is about
+// to change them: an apply of one plan calls it on every other live sandbox over
+// the same tree, before it commits. Later Changes compare with what was kept. A
+// path that the person changed since the sandbox was made is left alone: it
+// stays drift. Paths kept before are not kept again. It may be called while
+// commands are live; what they have open stays what it was. For a frozen lower
+// there is nothing to do.
+func (s *Sandbox) Keep(ctx context.Context, paths []string) error {
+	if s.st.Lower != engine.LowerLive {
+		return nil
+	}
+	if err := s.keep(ctx, paths); err != nil {
+		return fault.Wrap("", "keep the base of "+s.st.Plan, err)
+	}
+	return nil
+}
+
+func (s *Sandbox) keep(ctx context.Context, paths []string) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	live, err := s.strat.openRoot(s.st.Resource.Path)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	pin, err := s.strat.openRoot(s.bottomPath(layerPin))
+	if err != nil {
+		return err
+	}
+	defer pin.Close()
+	paths = append([]string(nil), paths...)
+	sort.Strings(paths) // directories before what is in them
+	for _, p := range paths {
+		if err := s.keepOne(ctx, live, pin, p); err != nil {
+			return fmt.Errorf("%q: %w", p, err)
+		}
+	}
+	return nil
+}
+
+func (s *Sandbox) keepOne(ctx context.Context, live, pin *fsop.Dir, path string) error {
+	at := ""
+	for rest := path; rest != ""; {
+		var name string
+		name, rest = cut(rest)
+		at = fsop.Join(at, name)
+		if info, err := pin.Stat(at); err == nil {
+			if info.Kind == fsop.KindDir && rest != "" {
+				continue
+			}
+			return nil // kept before, or hidden with a directory above
+		}
+		info, err := live.Stat(at)
+		switch {
+		case err != nil && absent(err) != nil:
+			return err
+		case err != nil:
+			return whiteout(pin, at) // nothing there, nor below
+		case info.Kind == fsop.KindDir:
+			if err := pin.Mkdir(at, info.Mode); err != nil {
+				return err
+			}
+		case rest != "" || s.st.Stamp.after(info):
+			return nil // something else took the directory's place, or the person changed it
+		case info.Kind == fsop.KindSymlink:
+			text, err := live.Readlink(at)
+			if err != nil {
+				return err
+			}
+			return pin.Symlink(text, at)
+		case info.Kind == fsop.KindFile:
+			// Made under another name and renamed: commands may be looking.
+			temp := fsop.TempName()
+			if _, err := fsop.CopyFile(ctx, live, at, pin, temp, fsop.CopyOptions{}); err != nil {
+				return err
+			}
+			return pin.Rename(temp, pin, at)
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// covered reports whether a path of the real tree is covered by what was kept.
+func covered(pin *layer, path string) bool {
+	if pin == nil {
+		return false
+	}
+	at := ""
+	for rest := path; rest != ""; {
+		var name string
+		name, rest = cut(rest)
+		at = fsop.Join(at, name)
+		info, err := pin.root.Stat(at)
+		if err != nil {
+			return false
+		}
+		if info.Kind != fsop.KindDir {
+			return true
+		}
+	}
+	return true
+}
