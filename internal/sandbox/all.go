@@ -7,6 +7,7 @@ import (
 	"github.com/ambit-run/ambit/internal/sandbox/copytree"
 	"github.com/ambit-run/ambit/internal/sandbox/none"
 	"github.com/ambit-run/ambit/internal/sandbox/overlay"
+	"github.com/ambit-run/ambit/internal/sandbox/worktree"
 )
 
 // Deps are what strategies work with.
@@ -21,6 +22,7 @@ func All(d Deps) []engine.Strategy {
 	copies := copytree.Options{Git: d.Git, Intercept: d.Intercept}
 	return []engine.Strategy{
 		overlay.New(overlay.Options{Git: d.Git, Intercept: d.Intercept}),
+		worktree.New(worktree.Options{Git: d.Git, Intercept: d.Intercept}),
 		copytree.New(engine.StrategyCopyOnWrite, copies),
 		copytree.New(engine.StrategyFilesystemCopy, copies),
 		none.New(),
