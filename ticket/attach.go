@@ -88,30 +88,46 @@ func eachPathWord(title string, f func(string)) {
 		f(barePath(strings.Trim(title[s.start:s.end], "`")))
 	}
 	for i := 0; i < len(title); {
-		r, n := utf8.DecodeRuneInString(title[i:])
-		if isBreak(r) {
+		n := breakAt(title, i)
+		if n > 0 {
 			i += n
 			continue
 		}
 		from := i
-		for i < len(title) {
-			if r, n = utf8.DecodeRuneInString(title[i:]); isBreak(r) {
-				break
-			}
-			i += n
+		for i < len(title) && breakAt(title, i) == 0 {
+			i++
 		}
 		key := barePath(title[from:i])
 		f(key)
-		if t := strings.Trim(key, "()[]{}<>'*_.:!?"); t != key {
-			f(barePath(t))
+		if key == "" || !atEdge(key[0]) && !atEdge(key[len(key)-1]) {
+			continue
 		}
+		f(barePath(strings.TrimFunc(key, func(r rune) bool { return r < utf8.RuneSelf && edgeMark[r] })))
 	}
 }
 
-func isBreak(r rune) bool {
-	switch r {
-	case '`', ',', ';', '|', '"', '“', '”':
-		return true
+// edgeMark holds the punctuation that may stand at the ends of a path in a text.
+var edgeMark = func() (t [utf8.RuneSelf]bool) {
+	for _, c := range []byte("()[]{}<>'*_.:!?") {
+		t[c] = true
 	}
-	return unicode.IsSpace(r)
+	return t
+}()
+
+func atEdge(c byte) bool { return c < utf8.RuneSelf && edgeMark[c] }
+
+// breakAt returns the length of the character at title[i:] if it ends a word. In
+// the middle of a character it returns 0.
+func breakAt(title string, i int) int {
+	switch c := title[i]; {
+	case c == ' ' || c == '`' || c == ',' || c == ';' || c == '|' || c == '"' || c >= '\t' && c <= '\r':
+		return 1
+	case c < utf8.RuneSelf:
+		return 0
+	}
+	r, n := utf8.DecodeRuneInString(title[i:])
+	if unicode.IsSpace(r) || r == '“' || r == '”' {
+		return n
+	}
+	return 0
 }

@@ -44,6 +44,20 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
+// BenchmarkPlanPlain is a list without labels, dependencies and files.
+func BenchmarkPlanPlain10000(b *testing.B) {
+	var list strings.Builder
+	for i := range 10000 {
+		fmt.Fprintf(&list, "- [ ] Write part %d of the service and its test\n", i)
+	}
+	src := []byte("# A plain ticket\n\n" + list.String())
+	b.SetBytes(int64(len(src)))
+	b.ReportAllocs()
+	for b.Loop() {
+		plan(src)
+	}
+}
+
 func BenchmarkParse10000(b *testing.B) {
 	src := largeTicket(10000)
 	b.ReportAllocs()

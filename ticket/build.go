@@ -158,7 +158,7 @@ func (b *builder) addTasks() {
 		if t.Text != t.Title {
 			n.Text = t.Text
 		}
-		var deps depSet
+		deps := depSet{list: make([]string, 0, b.first+len(t.DependsOn)+len(t.Children))}
 		if b.first == 1 {
 			deps.add(b.nodes[0].ID)
 		}
@@ -259,11 +259,15 @@ func (b *builder) order(d *Dag) bool {
 		b.reportCycle(res)
 		return false
 	}
-	d.Nodes = make([]Node, 0, len(b.nodes))
-	for order, i := range res.Order {
-		n := b.nodes[i]
-		n.Order = order
-		d.Nodes = append(d.Nodes, n)
+	d.Nodes = b.nodes
+	if !slices.IsSorted(res.Order) { // most lists are in order already
+		d.Nodes = make([]Node, 0, len(b.nodes))
+		for _, i := range res.Order {
+			d.Nodes = append(d.Nodes, b.nodes[i])
+		}
+	}
+	for i := range d.Nodes {
+		d.Nodes[i].Order = i
 	}
 	return true
 }

@@ -115,7 +115,7 @@ func codeSpans(s string) []span {
 	if strings.IndexByte(s, '`') < 0 {
 		return nil
 	}
-	var runs []span
+	runs := make([]span, 0, 2)
 	for i := 0; i < len(s); i++ {
 		if s[i] != '`' {
 			continue
@@ -126,6 +126,9 @@ func codeSpans(s string) []span {
 		}
 		runs = append(runs, span{i, j})
 		i = j
+	}
+	if len(runs) == 2 && runs[0].end-runs[0].start == runs[1].end-runs[1].start {
+		return []span{{runs[0].start, runs[1].end}} // nearly always
 	}
 	// next[i] is the next run as long as run i; found from behind, so that the
 	// whole is linear.

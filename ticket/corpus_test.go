@@ -141,7 +141,7 @@ func TestCorpusNothingIsLost(t *testing.T) {
 }
 
 // checkDag checks what holds for every DAG.
-func checkDag(t testing.TB, name string, tk *Ticket, d *Dag) {
+func checkDag(t tester, name string, tk *Ticket, d *Dag) {
 	t.Helper()
 	place := map[string]int{}
 	for i := range d.Nodes {

@@ -10,11 +10,11 @@ import (
 	"github.com/ambit-run/ambit/fault"
 )
 
-func toJSON(t testing.TB, v any) string {
+func toJSON(t tester, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("marshal: %v", err)
 	}
 	return string(b)
 }

@@ -2,18 +2,29 @@ package ticket
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"pgregory.net/rapid"
 
 	"github.com/ambit-run/ambit/fault"
 )
 
-// fuzzOne holds every ticket to what is promised of all of them.
-func fuzzOne(t *testing.T, src []byte) {
+// tester is what testing and rapid have in common.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// checkPromises holds a ticket to what is promised of all of them.
+func checkPromises(t tester, src []byte) {
+	t.Helper()
 	before := bytes.Clone(src)
 	tk, ds := Parse("fuzz.md", src, Options{})
 	if !bytes.Equal(src, before) {
-		t.Fatal("the input was changed")
+		t.Fatalf("the input was changed")
 	}
 	if tk == nil || tk.ID == "" || tk.Objective == "" {
 		t.Fatalf("ticket %+v", tk)
@@ -39,7 +50,7 @@ func fuzzOne(t *testing.T, src []byte) {
 		d, more := Build(tk, BuildOptions{Sequential: sequential})
 		if d == nil {
 			if !fault.HasErrors(more) {
-				t.Fatal("no DAG and no error")
+				t.Fatalf("no DAG and no error")
 			}
 			continue
 		}
@@ -52,13 +63,29 @@ func fuzzOne(t *testing.T, src []byte) {
 	}
 	again, _ := Parse("fuzz.md", src, Options{})
 	if toJSON(t, again) != toJSON(t, tk) {
-		t.Fatal("the same bytes gave another ticket")
+		t.Fatalf("the same bytes gave another ticket")
 	}
 	if !fault.HasErrors(ds) && len(ds) < maxFindings {
 		if lost := unaccounted(src, tk, ds); len(lost) > 0 {
 			t.Fatalf("boxes lost in lines %v", lost)
 		}
 	}
+}
+
+// TestFragmentsInAnyOrder throws the pieces tickets are made of together. Fuzzing
+// changes bytes and seldom makes a second clause or a deeper list; this does.
+func TestFragmentsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	pieces := rapid.SampledFrom([]string{
+		"\n", "\n", "\n", "\r\n", " ", "  ", "    ", "\t", "- [ ] ", "- [x] ", "* [-] ", "+ [~] ", "1. [ ] ", "- [ ]* ", "- [?] ", "- ", "> ", "-[ ] ",
+		"# ", "## Tasks\n", "## Notes\n", "### Acceptance\n", "## Files Created\n", "## Tests\n", "```\n", "```sh\n", "```console\n", "```[tasklist]\n",
+		"<!--", "-->", "<details>\n", "---\n", "T001", "T002", "T003", "1.1", "1.2", "S3", "n01", "n02-b", "#2", "M-1000", "T001-T003", "1-3", "owner/r#1",
+		" depends on ", " after ", "requires ", "blocked by ", "Depends on: ", "_Depends: ", "_", "**", "`", "(", ")", "[", "]", ",", " and ", " to ", "–", ".",
+		"⛔ ", "🆔 ", "[dependsOn:: ", "[id:: ", "word", "a.go", "src/a.go", "$ make", "\\", "é", "\u00a0", "Acceptance:", "task ", "is done", "none",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		checkPromises(t, []byte(strings.Join(rapid.SliceOfN(pieces, 0, 60).Draw(t, "pieces"), "")))
+	})
 }
 
 func FuzzParse(f *testing.F) {
@@ -71,7 +98,7 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(fuzzOne)
+	f.Fuzz(func(t *testing.T, src []byte) { checkPromises(t, src) })
 }
 
 func FuzzFrontMatter(f *testing.F) {
@@ -83,6 +110,6 @@ func FuzzFrontMatter(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, yaml []byte) {
 		src := append([]byte("---\n"), yaml...)
-		fuzzOne(t, append(src, "\n---\n- [ ] a\n"...))
+		checkPromises(t, append(src, "\n---\n- [ ] a\n"...))
 	})
 }

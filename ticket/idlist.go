@@ -7,8 +7,8 @@ import (
 
 // idRef is one id, or range of ids, in a dependency clause.
 type idRef struct {
-	text       string // without decoration; "#12" keeps its mark
-	key        string // text in lower case
+	text       string   // without decoration; "#12" keeps its mark
+	key        string   // text in lower case
 	ends       *idRange // set if it is a range of labels
 	start, end int      // place in the text, with decoration
 }
@@ -54,7 +54,7 @@ func separator(s string, i int) (next int, ok bool) {
 	if i == len(s) || isLetter(s[i]) && s[i]|0x20 != 'a' || s[i] == ')' {
 		return i, false
 	}
-	for _, sep := range [...]string{",", ";", "、", "，", "&", "+"} {
+	for _, sep := range [...]string{",", ";", "、", "，", "&", "+", "/"} {
 		if strings.HasPrefix(s[i:], sep) {
 			i += len(sep)
 			ok = true
@@ -115,8 +115,13 @@ func oneID(s string, i int) (idRef, bool) {
 		i++
 	}
 	token := s[from:i]
-	if slash >= 0 && !strings.Contains(token, "#") { // a path, or a/b; owner/repo#12 is an id
-		return ref, false
+	several := false // T024/T025
+	if slash >= 0 && !strings.Contains(token, "#") {
+		first, ok := firstOfSeveral(token)
+		if !ok {
+			return ref, false // a path, or a/b; but owner/repo#12 is an id
+		}
+		token, several = first, true
 	}
 	for token != "" && !isLetter(token[len(token)-1]) && !isDigit(token[len(token)-1]) {
 		token = token[:len(token)-1]
@@ -145,7 +150,7 @@ func oneID(s string, i int) (idRef, bool) {
 			}
 		}
 	}
-	if decor == "" && i < len(s) {
+	if decor == "" && i < len(s) && !several {
 		// Behind a bare id nothing may stand that makes it part of something longer.
 		if c := s[i]; c == '(' || c == '/' || c == '@' || c == '=' || c == '`' || c == '\'' || isLetter(c) || isDigit(c) {
 			return ref, false
@@ -154,8 +159,19 @@ func oneID(s string, i int) (idRef, bool) {
 			return ref, false
 		}
 	}
-	ref.text, ref.key, ref.end = token, fold(token), i
+	ref.text, ref.end = token, i
 	return ref, true
+}
+
+// firstOfSeveral returns the first of labels with slashes between them.
+func firstOfSeveral(token string) (string, bool) {
+	for part := range strings.SplitSeq(strings.TrimRight(token, "._-"), "/") {
+		if l, ok := parseLabel(part); !ok || l.family == "" { // 1/2 is a half
+			return "", false
+		}
+	}
+	first, _, _ := strings.Cut(token, "/")
+	return first, true
 }
 
 // inID holds the bytes of a bare id.
@@ -192,7 +208,6 @@ func extendRange(s string, ref idRef) idRef {
 		if ok && ref.setRange(ref.text, other.text) {
 			ref.end = other.end
 			ref.text = s[ref.start:ref.end]
-			ref.key = fold(ref.text)
 		}
 		break
 	}
@@ -221,8 +236,21 @@ func (r *idRef) setRange(from, to string) bool {
 }
 
 // looksLikeID reports whether a word can be meant as an id where nobody has
-// declared it.
-func looksLikeID(s string) bool { return strings.ContainsAny(s, "0123456789-_.") }
+// declared it: it has a digit, hyphen, underscore or point in it, and is not the
+// name of a file.
+func looksLikeID(s string) bool {
+	return strings.ContainsAny(s, "0123456789-_.") && !looksLikeFile(s)
+}
+
+// looksLikeFile reports whether a word ends like a file: "after plan.md is written".
+func looksLikeFile(s string) bool {
+	stem, ext := s, ""
+	if i := strings.LastIndexByte(s, '.'); i > 0 {
+		stem, ext = s[:i], s[i+1:]
+	}
+	letters := func(s string) bool { return strings.IndexFunc(s, func(r rune) bool { return !isLetter(byte(r)) }) < 0 }
+	return len(ext) >= 1 && len(ext) <= 5 && letters(ext) && strings.IndexFunc(stem, func(r rune) bool { return isLetter(byte(r)) }) >= 0
+}
 
 // isNumber reports whether s is digits only, or digits and points.
 func isNumber(s string) (number, dotted bool) {

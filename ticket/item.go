@@ -36,7 +36,7 @@ func (r *reader) item(reg *region, item ast.Node, at place) {
 	}
 	if len(lines) > 0 {
 		if b, ok := readBox(lines[0].text); ok {
-			if b.text == len(lines[0].text) && len(lines) > 1 { // the text begins on the next line
+			if b.text == len(lines[0].text) && len(lines) > 1 && strings.TrimSpace(lines[1].text) != "" { // it begins on the next line
 				r.task(reg, item, b, lines[1:], first, at, lines[0].offset)
 				return
 			}

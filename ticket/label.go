@@ -20,8 +20,8 @@ const (
 type label struct {
 	text   string // as written
 	family string // lower-case letters and separators before the numbers
-	nums   [maxLabelNumbers]int
-	n      int  // how many numbers there are
+	nums   [maxLabelNumbers]int32
+	n      int8 // how many numbers there are
 	suffix byte // T105b
 }
 
@@ -36,12 +36,12 @@ func parseLabel(s string) (label, bool) {
 	}
 	l := label{text: s, family: fold(s[:i])}
 	for {
-		n, digits := 0, 0
+		n, digits := int32(0), 0
 		for i < len(s) && isDigit(s[i]) {
 			if digits++; digits > 9 {
 				return label{}, false // no number of a task; would overflow
 			}
-			n = n*10 + int(s[i]-'0')
+			n = n*10 + int32(s[i]-'0')
 			i++
 		}
 		if digits == 0 || l.n == maxLabelNumbers {

@@ -11,12 +11,18 @@ import (
 
 // labelIndex finds tasks by the ids their author gave them.
 type labelIndex struct {
-	task     map[string]int          // by label or alias, folded; 0 = several
-	several  map[string][]int        // those of an ambiguous one
-	families map[string][]familyItem // by family, sorted by number
-	used     map[string]bool         // ambiguous keys that were reported where they are used
-	numbered bool                    // nothing is labelled: #3 is the third task
-	size     int                     // number of tasks
+	task     map[string]int     // by label or alias, folded; 0 = several
+	several  map[string][]int   // those of an ambiguous one
+	families map[string]*family // by name
+	used     map[string]bool    // ambiguous keys that were reported where they are used
+	numbered bool               // nothing is labelled: #3 is the third task
+	size     int                // number of tasks
+}
+
+// family holds the tasks whose labels differ in their numbers only, by number.
+type family struct {
+	name  string
+	items []familyItem
 }
 
 type familyItem struct {
@@ -28,15 +34,22 @@ type familyItem struct {
 // Task.Aliases.
 func (r *reader) newLabelIndex() *labelIndex {
 	x := &labelIndex{
-		task: make(map[string]int, len(r.t.Tasks)), several: map[string][]int{}, families: map[string][]familyItem{}, used: map[string]bool{},
+		task: make(map[string]int, len(r.t.Tasks)), several: map[string][]int{}, families: map[string]*family{}, used: map[string]bool{},
 		numbered: true, size: len(r.t.Tasks),
 	}
+	var last *family // most tasks are of the family of the one before
 	for i := range r.t.Tasks {
 		t := &r.t.Tasks[i]
 		if l, ok := leadingLabel(t.Text); ok {
 			t.Label = l.text
 			x.add(l.text, t.Index)
-			x.families[l.family] = append(x.families[l.family], familyItem{l.label, t.Index})
+			if last == nil || last.name != l.family {
+				if last = x.families[l.family]; last == nil {
+					last = &family{name: l.family}
+					x.families[l.family] = last
+				}
+			}
+			last.items = append(last.items, familyItem{l.label, t.Index})
 			x.numbered = false
 		}
 		if !strings.Contains(t.Text, markID) && !strings.Contains(t.Text, "::") {
@@ -50,8 +63,8 @@ func (r *reader) newLabelIndex() *labelIndex {
 			}
 		}
 	}
-	for _, items := range x.families {
-		slices.SortStableFunc(items, func(a, b familyItem) int { return a.compare(b.label) })
+	for _, f := range x.families {
+		slices.SortStableFunc(f.items, func(a, b familyItem) int { return a.compare(b.label) })
 	}
 	return x
 }
@@ -69,16 +82,40 @@ func (x *labelIndex) add(id string, task int) {
 	}
 }
 
-// knows reports whether a folded id stands before a task.
-func (x *labelIndex) knows(key string) bool {
-	_, ok := x.task[key]
+// find returns the task that an id stands before, in any case: 0 if it stands
+// before several, or, with ok false, before none.
+func (x *labelIndex) find(id string) (task int, ok bool) {
+	var buf [64]byte
+	if len(id) > len(buf) {
+		task, ok = x.task[fold(id)]
+		return task, ok
+	}
+	key := buf[:len(id)]
+	for i := range len(id) {
+		c := id[i]
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		key[i] = c
+	}
+	task, ok = x.task[string(key)] // without a copy
+	return task, ok
+}
+
+// knows reports whether an id stands before a task.
+func (x *labelIndex) knows(id string) bool {
+	_, ok := x.find(id)
 	return ok
 }
 
 // between returns the tasks whose labels lie in a range, ends included, and
 // whether both ends exist.
 func (x *labelIndex) between(from, to label) (tasks []int, ends bool) {
-	items := x.families[from.family]
+	f := x.families[from.family]
+	if f == nil {
+		return nil, false
+	}
+	items := f.items
 	i := sort.Search(len(items), func(i int) bool { return items[i].compare(from) >= 0 })
 	var first, last bool
 	for ; i < len(items) && items[i].compare(to) <= 0; i++ {
@@ -100,10 +137,10 @@ func (r *reader) reportDuplicates(x *labelIndex) {
 		return
 	}
 	counted := map[string]int{} // families by the number of their distinct labels
-	for family, items := range x.families {
-		for i := range items {
-			if i == 0 || items[i].compare(items[i-1].label) != 0 {
-				counted[family]++
+	for name, f := range x.families {
+		for i := range f.items {
+			if i == 0 || f.items[i].compare(f.items[i-1].label) != 0 {
+				counted[name]++
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package ticket
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,9 @@ func (r *reader) link() {
 		t.ID = nodeID(t.Index, t.Title)
 	}
 	for i := range pending { // ids of all nodes are known now
+		if n := len(pending[i]); n > 0 {
+			r.t.Tasks[i].DependsOn = make([]Ref, 0, n)
+		}
 		for _, w := range pending[i] {
 			l.resolve(i, w)
 		}
@@ -56,7 +60,7 @@ func (l *linker) accept(s string, explicit bool) func(idRef) bool {
 		if ref.text[0] == '#' || ref.ends != nil {
 			return true
 		}
-		if l.x.knows(ref.key) || l.outer[ref.key] {
+		if l.x.knows(ref.text) || len(l.outer) > 0 && l.outer[fold(ref.text)] {
 			return true
 		}
 		if number, dotted := isNumber(ref.text); number {
@@ -76,7 +80,7 @@ func (l *linker) acceptNumbers(s string, ref idRef) bool {
 	if _, ends := l.x.between(from, to); ends {
 		return true
 	}
-	return endsClause(s, ref.end) && l.x.numbered && to.n == 1 && to.nums[0] <= l.x.size
+	return endsClause(s, ref.end) && l.x.numbered && to.n == 1 && int(to.nums[0]) <= l.x.size
 }
 
 // nth returns the task that a plain number means where nothing is labelled.
@@ -134,6 +138,7 @@ func (l *linker) title(i int) (deps []written) {
 			}
 			fallthrough
 		case m.kind == mentionMark:
+			deps = slices.Grow(deps, len(m.refs))
 			for _, ref := range m.refs {
 				deps = append(deps, written{ref, line, column + min(ref.start, len(raw.text)), m.kind == mentionMark})
 			}

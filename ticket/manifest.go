@@ -56,22 +56,9 @@ type ManifestNode struct {
 
 // Manifest returns the manifest with its hash.
 func (d *Dag) Manifest() Manifest {
-	m := d.manifest()
-	m.Hash = m.hash()
-	return m
-}
-
-// ManifestHash returns the manifest's hash: 16 hex digits that change with the
-// objective, acceptance, scope, and everything the nodes are and run.
-func (d *Dag) ManifestHash() string {
-	m := d.manifest()
-	return m.hash()
-}
-
-func (d *Dag) manifest() Manifest {
 	m := Manifest{
-		TaskID: d.TaskID, Objective: d.Objective, Acceptance: strings.Join(d.Acceptance, "\n"),
-		Scope: notNil(d.Scope), Nodes: make([]ManifestNode, 0, len(d.Nodes)), Provenance: ManifestProvenance,
+		TaskID: d.TaskID, Objective: d.Objective, Acceptance: d.acceptance(), Scope: notNil(d.Scope),
+		Nodes: make([]ManifestNode, 0, len(d.Nodes)), Provenance: ManifestProvenance, Hash: d.ManifestHash(),
 	}
 	if next := d.NextNode(); next != "" {
 		m.NextNode = &next
@@ -86,30 +73,31 @@ func (d *Dag) manifest() Manifest {
 	return m
 }
 
-// hash is over the payload before the hash is added to it.
-func (m *Manifest) hash() string {
-	nodes := make([]any, len(m.Nodes))
-	for i := range m.Nodes {
-		nodes[i] = &m.Nodes[i]
-	}
-	var next any
-	if m.NextNode != nil {
-		next = *m.NextNode
-	}
+// acceptance is the text of the acceptance criteria, one a line.
+func (d *Dag) acceptance() string { return strings.Join(d.Acceptance, "\n") }
+
+// ManifestHash returns the manifest's hash: 16 hex digits that change with the
+// objective, acceptance, scope, and everything the nodes are and run.
+func (d *Dag) ManifestHash() string {
 	size := 1024
-	for i := range m.Nodes {
-		n := &m.Nodes[i]
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
 		size += 160 + 5*len(n.ID)/4 + 5*len(n.Title)/4 + len(n.Command) + 64*len(n.DependsOn) + 48*(len(n.Files)+len(n.Tests))
 	}
+	var next any
+	if id := d.NextNode(); id != "" {
+		next = id
+	}
+	// The payload before the hash is added to it.
 	form, err := canonjson.Append(make([]byte, 0, size), canonjson.Object{
-		{Key: "acceptance", Value: m.Acceptance},
+		{Key: "acceptance", Value: d.acceptance()},
 		{Key: "execution_authorized", Value: false},
 		{Key: "next_node", Value: next},
-		{Key: "nodes", Value: nodes},
-		{Key: "objective", Value: m.Objective},
-		{Key: "provenance", Value: m.Provenance},
-		{Key: "scope", Value: m.Scope},
-		{Key: "task_id", Value: m.TaskID},
+		{Key: "nodes", Value: boundNodes(d.Nodes)},
+		{Key: "objective", Value: d.Objective},
+		{Key: "provenance", Value: ManifestProvenance},
+		{Key: "scope", Value: d.Scope},
+		{Key: "task_id", Value: d.TaskID},
 	})
 	if err != nil {
 		// Text that is not UTF-8 cannot come out of Parse. A hash that never matches
@@ -119,27 +107,41 @@ func (m *Manifest) hash() string {
 	return canonjson.Short(form)
 }
 
-// AppendCanonical writes the node in canonical form, optional fields only where
-// they are set. It writes the keys itself, in their order, because a list of
+// boundNodes writes what the manifest binds of each node.
+type boundNodes []Node
+
+// AppendCanonical writes the nodes in canonical form, optional fields only where
+// they are set. It writes the keys itself, in their order, because lists of
 // members would cost more than everything else about a manifest.
-func (n *ManifestNode) AppendCanonical(dst []byte) ([]byte, error) {
-	w := canonjson.NewObject(dst)
-	if n.Command != "" {
-		w.String("command", n.Command)
+func (nodes boundNodes) AppendCanonical(dst []byte) ([]byte, error) {
+	dst = append(dst, '[')
+	for i := range nodes {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		n := &nodes[i]
+		w := canonjson.NewObject(dst)
+		if n.Command != "" {
+			w.String("command", n.Command)
+		}
+		w.Strings("depends_on", n.DependsOn)
+		w.Bool("done", n.Done)
+		w.Strings("files", n.Files)
+		w.String("id", n.ID)
+		w.Int("order", n.Order)
+		if n.Shell != "" {
+			w.String("shell", n.Shell)
+		}
+		w.String("source", n.Source)
+		if n.State != "" {
+			w.String("state", string(n.State))
+		}
+		w.Strings("tests", n.Tests)
+		w.String("title", n.Title)
+		var err error
+		if dst, err = w.Close(); err != nil {
+			return nil, err
+		}
 	}
-	w.Strings("depends_on", n.DependsOn)
-	w.Bool("done", n.Done)
-	w.Strings("files", n.Files)
-	w.String("id", n.ID)
-	w.Int("order", n.Order)
-	if n.Shell != "" {
-		w.String("shell", n.Shell)
-	}
-	w.String("source", n.Source)
-	if n.State != "" {
-		w.String("state", string(n.State))
-	}
-	w.Strings("tests", n.Tests)
-	w.String("title", n.Title)
-	return w.Close()
+	return append(dst, ']'), nil
 }

@@ -118,7 +118,7 @@ func lineList(lines []int) string {
 
 // clip shortens user text that is quoted in a finding.
 func clip(s string) string {
-	const limit = 60 // characters; enough to recognise the place
+	const limit = 60      // characters; enough to recognise the place
 	if len(s) > 8*limit { // do not go through megabytes for them
 		s = cutText(s, 8*limit)
 	}

@@ -44,24 +44,24 @@ func (l *linker) add(t *Task, w written, task int) {
 // resolveRange adds every task of a range. It reports false if nothing of this
 // ticket has labels of that family: then it is one external id.
 func (l *linker) resolveRange(t *Task, w written) bool {
-	key := w.key
+	key := fold(w.text)
 	from, to := w.ends.from, w.ends.to
-	if l.x.knows(key) {
+	if l.x.knows(w.text) {
 		return false // somebody's label is spelled like a range
 	}
 	if n, _, ok := nodeRef(key); ok && n >= 1 && n <= len(l.t.Tasks) && l.t.Tasks[n-1].ID == key {
 		return false // so is a node's id
 	}
-	if from.family == "" && from.n == 1 && l.x.numbered && to.nums[0] <= l.x.size && from.nums[0] > 0 {
-		for n := from.nums[0]; n <= to.nums[0] && l.refs <= MaxEdges; n++ {
+	if from.family == "" && from.n == 1 && l.x.numbered && int(to.nums[0]) <= l.x.size && from.nums[0] > 0 {
+		for n := int(from.nums[0]); n <= int(to.nums[0]) && l.refs <= MaxEdges; n++ {
 			l.add(t, w, n)
 		}
 		return true
 	}
-	if from.family == "n" && len(l.x.families["n"]) == 0 && from.n == 1 {
+	if from.family == "n" && l.x.families["n"] == nil && from.n == 1 {
 		return l.resolveNodeRange(t, w)
 	}
-	if len(l.x.families[from.family]) == 0 {
+	if l.x.families[from.family] == nil {
 		return false
 	}
 	tasks, ends := l.x.between(from, to)
@@ -85,7 +85,7 @@ func (l *linker) resolveRange(t *Task, w written) bool {
 }
 
 func (l *linker) resolveNodeRange(t *Task, w written) bool {
-	from, to := w.ends.from.nums[0], w.ends.to.nums[0]
+	from, to := int(w.ends.from.nums[0]), int(w.ends.to.nums[0])
 	if from < 1 || to > l.x.size {
 		l.rep.err(w.line, w.column, l.noTask(w.text))
 		return true
@@ -100,10 +100,10 @@ func (l *linker) resolveNodeRange(t *Task, w written) bool {
 // nothing announced, 0 with an error (a code) for one that must be here.
 func (l *linker) lookup(w written) (int, finding) {
 	id := w.text
-	key := w.key
-	if n := l.x.task[key]; n > 0 {
+	if n, _ := l.x.find(id); n > 0 {
 		return n, finding{}
 	}
+	key := fold(id)
 	if tasks := l.x.several[key]; len(tasks) > 0 {
 		l.x.used[key] = true
 		var lines []int
@@ -148,7 +148,7 @@ func (l *linker) lookup(w written) (int, finding) {
 
 // isFamily reports whether tasks of this ticket carry labels like this one.
 func (l *linker) isFamily(lab label) bool {
-	if len(l.x.families[lab.family]) == 0 {
+	if l.x.families[lab.family] == nil {
 		return false
 	}
 	// The ticket's own id, and those it depends on, may be of the same family.
