@@ -117,10 +117,7 @@ func TestFaultAtEveryCall(t *testing.T) {
 	dag, _ := ticket.Build(tk, ticket.BuildOptions{})
 	p, err := eng.Stage(ctx, engine.StageRequest{
 		Dir: w.repo, Resources: []string{w.repo, w.dir}, Ticket: tk, TicketSrc: []byte(faultTicket), Dag: dag, Environ: environ,
-		Options: engine.PlanOptions{ // a fast way to the same targets: no holder to start for each of a thousand rounds
-			Confine: engine.RungNone, Strategy: engine.StrategyFilesystemCopy,
-			Env: []string{"DIR"}, Home: engine.HomeTools, Network: engine.NetworkHost,
-		},
+		Options: engine.PlanOptions{Env: []string{"DIR"}, Home: engine.HomeHidden, Network: engine.NetworkNone},
 	})
 	if err != nil {
 		t.Fatal(err)
