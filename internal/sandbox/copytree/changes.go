@@ -25,7 +25,7 @@ func (s *Sandbox) Changes(ctx context.Context, from, to string, opts engine.Chan
 }
 
 func (s *Sandbox) changes(ctx context.Context, from, to string, opts engine.ChangeOptions) (_ *changeset.Set, _ changeset.Source, err error) {
-	dir, tree, err := s.openTree()
+	dir, tree, err := s.openTree(false)
 	if err != nil {
 		return nil, nil, err
 	}

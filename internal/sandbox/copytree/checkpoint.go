@@ -18,11 +18,11 @@ func (s *Sandbox) Checkpoint(ctx context.Context, name string) error {
 	return edge("checkpoint sandbox", s.checkpoint(ctx, name))
 }
 
-func (s *Sandbox) checkpoint(ctx context.Context, name string) error {
+func (s *Sandbox) checkpoint(ctx context.Context, name string) (err error) {
 	if name == "" || name == engine.CheckpointNow {
 		return fault.New(fault.Invalid, "", "%q is no name for a checkpoint", name)
 	}
-	dir, tree, err := s.openTree()
+	dir, tree, err := s.openTree(true)
 	if err != nil {
 		return err
 	}
@@ -37,6 +37,7 @@ func (s *Sandbox) checkpoint(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, sc.close()) }()
 	if len(unreadable) > 0 {
 		var paths []string
 		for _, u := range unreadable {

@@ -68,7 +68,7 @@ func crash(t *testing.T, s *scene, role string, calls int64, rounds int, env []s
 		} else {
 			delay = time.Duration(rand.Int64N(int64(20 * time.Millisecond)))
 		}
-		c := spawn(t, s, role, append(env, fmt.Sprintf("COPYTREE_DIE=%d", at))...)
+		c := spawn(t, s, role, append([]string{fmt.Sprintf("COPYTREE_DIE=%d", at), fmt.Sprintf("COPYTREE_NAME=k%d", round)}, env...)...)
 		if killed(t, c, delay) {
 			hits++
 		}
@@ -167,9 +167,8 @@ func TestO46_C132_RestoreSurvivesKill(t *testing.T) {
 	crash(t, s, "restore", calls, rounds(t), []string{"COPYTREE_NAME=two"}, func(round int) {
 		// Old or new, nothing between.
 		sb := s.again()
-		dir, err := sb.open()
+		_, err := sb.Enter(t.Context())
 		must(t, err)
-		must(t, dir.Close())
 		switch shape(t, s.tree()) {
 		case one, two:
 		default:
@@ -292,12 +291,39 @@ func TestExchangeInTwoSteps(t *testing.T) {
 	}
 	s.devastate(s.tree())
 	two := shape(t, s.tree())
-	must(t, os.Rename(s.tree(), s.req.Dir+"/"+oldDir)) // cut off here
-	set, _ := changes(t, s.again(), "one", engine.CheckpointNow)
+	must(t, os.Rename(s.tree(), s.req.Dir+"/"+oldDir))           // cut off here
+	set, _ := changes(t, s.again(), "one", engine.CheckpointNow) // reads, and mends nothing
 	if len(set.Changes) == 0 {
 		t.Error("the state before is lost")
 	}
+	_, err := s.again().Enter(t.Context())
+	must(t, err)
 	sameShape(t, shape(t, s.tree()), two)
+}
+
+// TestC132_ShutFilesSurviveKill kills checkpoints while they have made readable
+// what the tree's owner must not read.
+func TestC132_ShutFilesSurviveKill(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() == 0 {
+		t.Skip("root reads everything as it is")
+	}
+	s := newScene(t)
+	s.create()
+	s.sh(s.tree(), `mkdir -p a/b && echo f > a/b/f && echo g > g && chmod 0 a/b/f && ln g g2 && chmod 0200 g && chmod 0 a/b && chmod 0300 a`)
+	modes := func() string {
+		return s.sh(s.tree(), `m() { stat -c %a "$1"; }; m a; m g; m g2; chmod 0700 a; m a/b; chmod 0700 a/b; m a/b/f; chmod 0 a/b; chmod 0300 a`)
+	}
+	want := modes()
+	sb := s.again()
+	calls := countCalls(sb.strat, func() { must(t, sb.Checkpoint(t.Context(), "first")) })
+	crash(t, s, "checkpoint", calls, rounds(t), nil, func(round int) {
+		_, err := s.again().Enter(t.Context())
+		must(t, err)
+		if got := modes(); got != want {
+			t.Fatalf("round %d: modes are\n%s\nwere\n%s", round, got, want)
+		}
+	})
 }
 
 func TestCanceledCreateStops(t *testing.T) {

@@ -2,6 +2,7 @@ package copytree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -118,7 +119,7 @@ func (c *creation) run(ctx context.Context) error {
 	}
 	sc := scanner{strat: c.strat, dir: c.dir, tree: tree, known: c.known, force: true}
 	m, unreadable, err := sc.scan(ctx)
-	if err != nil {
+	if err = errors.Join(err, sc.close()); err != nil {
 		return err
 	}
 	m.skipped = append(c.skipped, unreadable...)

@@ -23,6 +23,7 @@
 //	manifests/NNNN   states: every path with kind, mode, times, inode, hash, ...
 //	objects/xx/…     contents of files that checkpoints need, by SHA-256
 //	build/, old/     a state under construction, or one on its way out
+//	opened           modes that are to be put back, while shut files are read
 //
 // The state right after creation has a manifest but no contents of its own: the
 // first checkpoint stores everything, later ones what changed. Until then the

@@ -82,12 +82,6 @@ func storeOne(ctx context.Context, dir, tree *fsop.Dir, e *entry) (err error) {
 		}
 	}()
 	res, err := fsop.CopyFile(ctx, tree, e.path, dir, temp, bare())
-	if errors.Is(err, fs.ErrPermission) && e.mode&0o400 == 0 {
-		err = readable(tree, e, func() error {
-			res, err = fsop.CopyFile(ctx, tree, e.path, dir, temp, bare())
-			return err
-		})
-	}
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (s *Sandbox) restore(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	dir, tree, err := s.openTree()
+	dir, tree, err := s.openTree(true)
 	if err != nil {
 		return err
 	}
@@ -59,13 +59,13 @@ func (s *Sandbox) restore(ctx context.Context, name string) error {
 		return err
 	}
 	if len(unreadable) == 0 && now.same(target) && sameDirTimes(now, target) {
-		return nil
+		return sc.close()
 	}
 	if err := dir.RemoveAll(buildDir); err != nil { // of an attempt that was cut off
-		return fmt.Errorf("clear an unfinished state: %w", err)
+		return errors.Join(fmt.Errorf("clear an unfinished state: %w", err), sc.close())
 	}
 	fresh, err := s.build(ctx, dir, tree, now, target)
-	if err != nil {
+	if err = errors.Join(err, sc.close()); err != nil {
 		return errors.Join(err, dir.RemoveAll(buildDir))
 	}
 	return s.swapIn(dir, fresh)
@@ -117,20 +117,6 @@ func exchange(dir *fsop.Dir) error {
 		return fmt.Errorf("exchange states: %w", err)
 	}
 	return dir.Sync()
-}
-
-// settle finishes an exchange in two steps that was cut off between them. The
-// state that was being replaced wins: the other was not confirmed.
-func settle(dir *fsop.Dir) error {
-	_, err := dir.Stat(treeDir)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	err = dir.Rename(oldDir, dir, treeDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // destroyed, or never finished
-	}
-	return err
 }
 
 // build makes a state in build and returns its manifest.
@@ -186,7 +172,7 @@ func (s *Sandbox) build(ctx context.Context, dir, tree *fsop.Dir, now, target *m
 	}
 	sc := scanner{strat: s.strat, dir: dir, tree: build, known: known, force: true}
 	fresh, unreadable, err := sc.scan(ctx)
-	if err != nil {
+	if err = errors.Join(err, sc.close()); err != nil {
 		return nil, err
 	}
 	if len(unreadable) > 0 || !fresh.same(target) {

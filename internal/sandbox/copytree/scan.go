@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -36,9 +34,12 @@ type scanner struct {
 	pending    []int // entries that must be read
 	unreadable []changeset.Skip
 	trust      bool
+	opened     map[string]uint32 // what force made readable, and the modes it had
+	modes      map[uint64]uint32 // the same by inode: a file may have several names
 }
 
-// scan returns the tree's manifest, and what could not be read.
+// scan returns the tree's manifest, and what could not be read. With force the
+// caller calls close when it has no more to read in the tree.
 func (s *scanner) scan(ctx context.Context) (m *manifest, unreadable []changeset.Skip, err error) {
 	s.m = &manifest{boot: s.strat.boot}
 	// Files that changed at or after this moment may change again without their
@@ -47,16 +48,15 @@ func (s *scanner) scan(ctx context.Context) (m *manifest, unreadable []changeset
 		return nil, nil, fmt.Errorf("read the file system's clock: %w", err)
 	}
 	s.trust = s.cache != nil && s.cache.boot == s.strat.boot
-	reopened, err := s.openUp(ctx)
-	if err != nil {
-		return nil, nil, errors.Join(err, s.closeDown(reopened))
+	if err = s.openUp(ctx); err == nil {
+		err = s.walk(ctx)
 	}
-	if err = s.walk(ctx); err == nil {
+	if err == nil {
 		s.pairs()
 		err = s.read(ctx)
 	}
-	if err = errors.Join(err, s.closeDown(reopened)); err != nil {
-		return nil, nil, err
+	if err != nil {
+		return nil, nil, errors.Join(err, s.close())
 	}
 	s.m.sort()
 	return s.m, s.unreadable, nil
@@ -74,66 +74,6 @@ func takeStamp(dir *fsop.Dir) (int64, error) {
 		return 0, err
 	}
 	return info.Ctime.UnixNano(), nil
-}
-
-// openUp makes directories that may not be listed listable, and returns the
-// modes they had.
-func (s *scanner) openUp(ctx context.Context) (map[string]uint32, error) {
-	if !s.force || s.strat.root {
-		return nil, nil
-	}
-	modes := map[string]uint32{}
-	for {
-		var shut []string
-		opts := fsop.WalkOptions{OnError: func(path string, err error) error {
-			if errors.Is(err, fs.ErrPermission) {
-				shut = append(shut, path)
-				return nil
-			}
-			return err
-		}}
-		if err := s.tree.Walk(ctx, ".", opts, func(path string, info fsop.Info) error {
-			if info.Kind == fsop.KindDir && info.Mode&0o500 != 0o500 && modes[path] == 0 {
-				shut = append(shut, path)
-				return fs.SkipDir
-			}
-			return nil
-		}); err != nil {
-			return modes, err
-		}
-		opened := false
-		for _, path := range shut {
-			info, err := s.tree.Stat(path)
-			if err != nil || info.Kind != fsop.KindDir || info.Mode&0o700 == 0o700 {
-				continue
-			}
-			if err := s.tree.Chmod(path, info.Mode|0o700); err != nil {
-				return modes, err
-			}
-			modes[path], opened = info.Mode|modeSeen, true
-		}
-		if !opened {
-			return modes, nil
-		}
-	}
-}
-
-// modeSeen marks a mode in openUp's map as present even when it is 0.
-const modeSeen = 1 << 31
-
-// closeDown gives directories the modes back that openUp took, deepest first,
-// and puts them into the manifest.
-func (s *scanner) closeDown(modes map[string]uint32) error {
-	var errs []error
-	for _, path := range slices.Backward(slices.Sorted(maps.Keys(modes))) {
-		errs = append(errs, s.tree.Chmod(path, modes[path]&^modeSeen))
-	}
-	for i := range s.m.entries {
-		if mode, ok := modes[s.m.entries[i].path]; ok {
-			s.m.entries[i].mode, s.m.entries[i].ctime = mode&^modeSeen, 0
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // walk lists every entry and decides which must be read.
@@ -192,6 +132,9 @@ func (s *scanner) add(path string, info fsop.Info) {
 	case fsop.KindSymlink:
 		e.mode = 0o777 // the mode of a link means nothing
 	case fsop.KindDir, fsop.KindFIFO, fsop.KindSocket, fsop.KindUnknown:
+	}
+	if mode, ok := s.modes[info.Ino]; ok {
+		e.mode, e.ctime = mode, 0
 	}
 	if old := s.unchanged(&e); old != nil {
 		e.hash, e.link, e.xattrs, e.damaged = old.hash, old.link, old.xattrs, old.damaged
@@ -275,12 +218,6 @@ func (s *scanner) readEntry(ctx context.Context, e *entry) error {
 		return nil
 	}
 	hash, size, err := fsop.HashFile(ctx, s.tree, e.path)
-	if errors.Is(err, fs.ErrPermission) && s.force {
-		err = readable(s.tree, e, func() error {
-			hash, size, err = fsop.HashFile(ctx, s.tree, e.path)
-			return err
-		})
-	}
 	if err != nil {
 		return err
 	}
@@ -306,15 +243,6 @@ func (s *scanner) judge(e *entry) {
 	e.damaged = old.damaged || (old.hash != "" && old.hash != e.hash)
 }
 
-// readable runs fn while the owner may read a file.
-func readable(tree *fsop.Dir, e *entry, fn func() error) error {
-	if err := tree.Chmod(e.path, e.mode|0o400); err != nil {
-		return err
-	}
-	e.ctime = 0
-	return errors.Join(fn(), tree.Chmod(e.path, e.mode))
-}
-
 // readXattrs reads the attributes that belong to the state.
 func (s *scanner) readXattrs(e *entry) error {
 	names, err := s.tree.ListXattr(e.path)
@@ -328,9 +256,6 @@ func (s *scanner) readXattrs(e *entry) error {
 		v, err := s.tree.GetXattr(e.path, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
-		}
-		if errors.Is(err, fs.ErrPermission) && s.force && e.kind == fsop.KindFile {
-			err = readable(s.tree, e, func() error { v, err = s.tree.GetXattr(e.path, name); return err })
 		}
 		if err != nil {
 			return err

@@ -19,6 +19,7 @@ const (
 	oldDir       = "old"
 	manifestsDir = "manifests"
 	objectsDir   = "objects"
+	openedFile   = "opened"
 	refsFile     = "refs" // the real repository's references at creation, as packed-refs
 
 	stateFormat = 1

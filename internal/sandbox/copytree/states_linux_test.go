@@ -73,6 +73,40 @@ func TestO46_C128_RestoreIsExact(t *testing.T) {
 	wantCode(t, err, fault.NotFound, "three", "one")
 }
 
+// TestC128_ShutDirectoriesComeBack: what their modes hide from their own owner
+// is part of a state all the same.
+func TestC128_ShutDirectoriesComeBack(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ctx := t.Context()
+	write(t, s.src+"/f", "x")
+	sb := s.create()
+	shut := `mkdir -p a/b/c && echo deep > a/b/c/f && echo blind > blind && chmod 0200 blind && chmod 0 a/b/c && chmod 0400 a/b && chmod 0100 a`
+	s.sh(s.tree(), shut)
+	must(t, sb.Checkpoint(ctx, "shut"))
+	modes := func() string {
+		return s.sh(s.tree(), `m() { stat -c %a "$1"; }; m a; m blind; chmod 0700 a; m a/b; chmod 0700 a/b; m a/b/c; chmod 0700 a/b/c; cat a/b/c/f; chmod 600 blind; cat blind`)
+	}
+	want := "100\n200\n400\n0\ndeep\nblind\n"
+	if got := modes(); got != want {
+		t.Fatalf("a checkpoint changed the tree: %q, want %q", got, want)
+	}
+	must(t, sb.Checkpoint(ctx, "open"))
+	must(t, sb.Restore(ctx, "shut"))
+	set, _ := changes(t, sb, "shut", engine.CheckpointNow)
+	if len(set.Changes) > 0 {
+		t.Errorf("what cannot be read counts as changed:\n%s", list(set))
+	}
+	if got := modes(); got != want {
+		t.Errorf("restored: %q, want %q", got, want)
+	}
+	must(t, sb.Restore(ctx, "shut"))
+	must(t, sb.Rollback(ctx))
+	sameShape(t, shape(t, s.tree()), shape(t, s.src))
+	s.sh(s.tree(), shut)
+	must(t, sb.Destroy(ctx, false))
+}
+
 func TestO48_O49_RollbackWithoutCheckpointAndWithoutGit(t *testing.T) {
 	t.Parallel()
 	for _, name := range both {

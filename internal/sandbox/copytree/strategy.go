@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -37,6 +38,7 @@ type Strategy struct {
 	git       *gitx.Git
 	boot      string
 	root      bool
+	uid       uint32
 	workers   int
 	clock     func() time.Time
 	intercept fsop.Intercept
@@ -56,7 +58,7 @@ func New(name engine.StrategyName, opts Options) *Strategy {
 
 func newStrategy(name engine.StrategyName, opts Options) *Strategy {
 	s := &Strategy{
-		name: name, git: opts.Git, boot: opts.Boot, root: os.Geteuid() == 0,
+		name: name, git: opts.Git, boot: opts.Boot, root: os.Geteuid() == 0, uid: uint32(os.Geteuid()),
 		workers: opts.Workers, clock: opts.Clock, intercept: opts.Intercept,
 	}
 	if s.workers <= 0 {
@@ -137,40 +139,43 @@ func (s *Sandbox) Info() engine.SandboxRecord {
 
 func (s *Sandbox) isGit() bool { return s.rec.Resource.Git != nil }
 
-// open holds the sandbox's folder and repairs what a crash left between the two
-// steps of an exchange.
-func (s *Sandbox) open() (*fsop.Dir, error) {
-	d, err := s.strat.openRoot(s.dirPath)
-	if err != nil {
-		return nil, err
-	}
-	if err := settle(d); err != nil {
-		return nil, errors.Join(err, d.Close())
-	}
-	return d, nil
-}
-
-// openTree holds the folder and the tree in it.
-func (s *Sandbox) openTree() (dir, tree *fsop.Dir, err error) {
-	if dir, err = s.open(); err != nil {
+// openTree holds the sandbox's folder and the tree in it. With mend what a crash
+// left half done is put right first; without, nothing is written.
+func (s *Sandbox) openTree(mend bool) (dir, tree *fsop.Dir, err error) {
+	if dir, err = s.strat.openRoot(s.dirPath); err != nil {
 		return nil, nil, err
 	}
-	if tree, err = dir.OpenDir(treeDir); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open the copy: %w", err), dir.Close())
+	if tree, err = s.treeOf(dir, mend); err != nil {
+		return nil, nil, errors.Join(err, dir.Close())
 	}
 	return dir, tree, nil
+}
+
+func (s *Sandbox) treeOf(dir *fsop.Dir, mend bool) (*fsop.Dir, error) {
+	if mend {
+		if err := settle(dir); err != nil {
+			return nil, fmt.Errorf("put right what a crash left: %w", err)
+		}
+	}
+	tree, err := dir.OpenDir(treeDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if old, oerr := dir.OpenDir(oldDir); oerr == nil {
+			return old, nil
+		}
+		err = fault.New(fault.NotFound, "", "the copy of sandbox %s is gone", s.st.ID).WithCause(err)
+	}
+	return tree, err
 }
 
 // Enter says how commands get in: the copy mounted over the resource's own path
 // where they run in namespaces of their own, else its own path.
 func (s *Sandbox) Enter(context.Context) (engine.Entrance, error) {
-	dir, err := s.open()
+	dir, tree, err := s.openTree(true)
 	if err != nil {
 		return engine.Entrance{}, edge("enter sandbox", err)
 	}
-	defer dir.Close()
-	if info, err := dir.Stat(treeDir); err != nil || info.Kind != fsop.KindDir {
-		return engine.Entrance{}, edge("enter sandbox", errors.Join(err, fault.New(fault.NotFound, "", "the copy of sandbox %s is gone", s.st.ID)))
+	if err := errors.Join(tree.Close(), dir.Close()); err != nil {
+		return engine.Entrance{}, edge("enter sandbox", err)
 	}
 	r := s.rec.Resource
 	path := s.dirPath + "/" + treeDir
