@@ -72,17 +72,15 @@ func (r *Repo) Refs(ctx context.Context, prefixes ...string) ([]Ref, error) {
 }
 
 // PackedRefs renders references as the contents of a packed-refs file. Symbolic
-// references cannot be packed and are left out.
+// references cannot be packed and are left out. What tags peel to is not written
+// and not promised: for-each-ref peels one level before git 2.45, so a tag of a
+// tag would be recorded wrong; git peels by itself where the file says nothing.
 func PackedRefs(refs []Ref) string {
 	var b strings.Builder
-	b.WriteString("# pack-refs with: peeled fully-peeled sorted \n")
+	b.WriteString("# pack-refs with: sorted \n")
 	for _, ref := range refs {
-		if ref.Target != "" {
-			continue
-		}
-		fmt.Fprintf(&b, "%s %s\n", ref.Object, ref.Name)
-		if ref.Peeled != "" {
-			fmt.Fprintf(&b, "^%s\n", ref.Peeled)
+		if ref.Target == "" {
+			fmt.Fprintf(&b, "%s %s\n", ref.Object, ref.Name)
 		}
 	}
 	return b.String()
