@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ambit-run/ambit/fault"
 )
 
 // box is the [ ] of a checklist item.
@@ -100,4 +102,42 @@ func boxLike(line []byte) bool {
 	}
 	t := strings.ToLower(strings.TrimSpace(inner))
 	return (t == "" || t == "x") && len(inner) <= 4
+}
+
+// reportStates notes tasks that will not run, and ticked tasks with open children.
+func (r *reader) reportStates() {
+	var cancelled, deferred, open []int
+	for _, t := range r.t.Tasks {
+		switch t.State {
+		case StateCancelled:
+			cancelled = append(cancelled, t.Line)
+		case StateDeferred:
+			deferred = append(deferred, t.Line)
+		case StateDone:
+			for _, c := range t.Children {
+				if s := r.t.Tasks[c-1].State; s == StateTodo || s == StateDoing {
+					open = append(open, t.Line)
+					break
+				}
+			}
+		}
+	}
+	if len(cancelled) > 0 {
+		r.rep.note(cancelled[0], 0, finding{
+			summary: count(len(cancelled), "task") + " cancelled ([-]): not run; what depends on them goes on",
+			detail:  lineList(cancelled),
+		})
+	}
+	if len(deferred) > 0 {
+		r.rep.note(deferred[0], 0, finding{
+			summary: count(len(deferred), "task") + " deferred ([~]): not run; what depends on them waits",
+			detail:  lineList(deferred),
+		})
+	}
+	if len(open) > 0 {
+		r.rep.add(fault.SeverityWarning, open[0], 0, finding{
+			summary: count(len(open), "ticked task") + " with nested tasks that are not",
+			detail:  lineList(open) + "; the nested tasks are still planned",
+		})
+	}
 }

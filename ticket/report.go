@@ -132,3 +132,35 @@ func clip(s string) string {
 	}
 	return s
 }
+
+// AsError returns the error diagnostics among ds as one *fault.Error, or nil if
+// there is none: code conflict if one of them is a conflict, unsupported if one is
+// that, else invalid. It carries all of ds.
+func AsError(op string, ds []fault.Diagnostic) error {
+	var first *fault.Diagnostic
+	code, n := fault.Invalid, 0
+	for i := range ds {
+		if ds[i].Severity != fault.SeverityError {
+			continue
+		}
+		if n++; first == nil {
+			first = &ds[i]
+		}
+		if c := ds[i].Code; c == fault.Conflict || c == fault.Unsupported && code != fault.Conflict {
+			if code != c {
+				code, first = c, &ds[i]
+			}
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	msg := strings.Replace(first.String(), ": error: ", ": ", 1)
+	msg = strings.TrimPrefix(msg, "error: ")
+	if n > 1 {
+		msg += fmt.Sprintf(" (and %s)", count(n-1, "more error"))
+	}
+	e := fault.New(code, op, "%s", msg)
+	e.Hint, e.Diagnostics = first.Hint, ds
+	return e
+}
