@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == argCaller {
 		os.Exit(callerMain())
 	}
+	if len(os.Args) == 2 && os.Args[1] == argForbidden {
+		os.Exit(forbiddenMain())
+	}
 	os.Exit(m.Run())
 }
 
