@@ -163,7 +163,7 @@ func (c *carrier) removeBack(ctx context.Context, st *step) error {
 			break
 		}
 		if err != nil {
-			return err
+			return c.asConflict(p.path, c.stepFailed(p.path, err))
 		}
 		return c.stillInPlace(p)
 	case kept:
@@ -260,7 +260,7 @@ func (c *carrier) placeBack(ctx context.Context, st *step) error {
 		return nil
 	}
 	if err := p.dir.Rename(p.base, c.slots, st.Slot); err != nil {
-		return err
+		return c.asConflict(p.path, c.stepFailed(p.path, err))
 	}
 	got, err := glance(c.slots, st.Slot)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 
+	"github.com/ambit-run/ambit/changeset"
 	"github.com/ambit-run/ambit/internal/fsop"
 )
 
@@ -51,10 +52,19 @@ func (c *carrier) swap(ctx context.Context, st *step) error {
 	if !same {
 		return c.changed(p.path, "it changed after the apply was prepared")
 	}
+	if st.splits(tgt) {
+		return c.changed(p.path, "it got hard links, which replacing it would split")
+	}
 	if err := c.slots.Exchange(st.Slot, p.dir, p.base); err != nil {
 		return c.stepFailed(p.path, err)
 	}
 	return c.confirmSwap(ctx, st, p, tgt, slot, "it was replaced while it was being applied")
+}
+
+// splits reports whether replacing the object would part it from other names of
+// its own. A link that takes the place of a file parts nothing.
+func (st *step) splits(s sight) bool {
+	return s.info.Kind == fsop.KindFile && s.info.Nlink > 1 && st.New.Kind == changeset.File
 }
 
 // confirmSwap looks at what an exchange displaced; wanted is what was at the path
@@ -68,7 +78,7 @@ func (c *carrier) confirmSwap(ctx context.Context, st *step, p place, wanted, pu
 	if err != nil {
 		return err
 	}
-	if ok && wanted.sameObject(got) {
+	if ok && wanted.sameObject(got) && (st.splits(wanted) || !st.splits(got)) {
 		return nil
 	}
 	if err := c.giveBack(ctx, st, p, got, put); err != nil {
@@ -178,7 +188,7 @@ func (c *carrier) swapBack(ctx context.Context, st *step) error {
 	switch {
 	case displaced && ours:
 		if err := c.slots.Exchange(st.Slot, p.dir, p.base); err != nil {
-			return err
+			return c.asConflict(p.path, c.stepFailed(p.path, err))
 		}
 		err := c.confirmSwap(ctx, st, p, tgt, slot, "it was replaced while it was being restored")
 		return c.asConflict(p.path, err)
