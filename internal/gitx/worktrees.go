@@ -112,3 +112,31 @@ func (r *Repo) lockWorktrees(ctx context.Context) (unlock func(), err error) {
 		}
 	}
 }
+
+// DetachWorktree puts the HEAD of the linked worktree at path on the commit it is
+// at, off its branch. Its files and index are not touched. Errors: not_found when
+// there is no such worktree.
+func (r *Repo) DetachWorktree(ctx context.Context, path string) error {
+	admin := filepath.Join(r.loc.CommonDir, "worktrees")
+	entries, err := os.ReadDir(admin)
+	if err != nil {
+		return fault.Wrap(fileCode(err), "find worktree", err)
+	}
+	for _, e := range entries {
+		dir := filepath.Join(admin, e.Name())
+		link, err := os.ReadFile(filepath.Join(dir, "gitdir"))
+		if err != nil || strings.TrimRight(string(link), "\n") != filepath.Join(path, ".git") {
+			continue
+		}
+		wt, err := r.git.Repo(Location{GitDir: dir, CommonDir: r.loc.CommonDir})
+		if err != nil {
+			return err
+		}
+		head, err := wt.Head(ctx)
+		if err != nil || head.Branch == "" {
+			return err
+		}
+		return wt.UpdateRefs(ctx, "leave "+head.Branch, RefChange{Name: "HEAD", New: head.Commit, Old: head.Commit})
+	}
+	return fault.New(fault.NotFound, "find worktree", "no worktree is registered at %s", path)
+}

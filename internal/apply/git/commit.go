@@ -22,6 +22,9 @@ func (t *Target) Commit(ctx context.Context, raw json.RawMessage) (err error) {
 	}
 	defer j.close()
 	if !j.Checkout {
+		if err := j.letGo(ctx); err != nil {
+			return err
+		}
 		return j.publish(ctx)
 	}
 	if err := j.readPlan(); err != nil {
@@ -53,6 +56,28 @@ func (t *Target) Commit(ctx context.Context, raw json.RawMessage) (err error) {
 		return err
 	}
 	return j.moveIndex(ctx, false)
+}
+
+// letGo takes the plan's own worktree off the branch that is published, so that
+// the person can check it out.
+func (j *job) letGo(ctx context.Context) error {
+	own := j.planDir()
+	if own == "" || j.Ref != "refs/heads/ambit/"+j.Plan {
+		return nil
+	}
+	list, err := j.repo.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range list {
+		if rel, err := filepath.Rel(own, w.Path); w.Branch != j.Ref || err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		if err := j.repo.DetachWorktree(ctx, w.Path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // publish brings the objects into the repository and moves the reference.

@@ -475,3 +475,33 @@ func TestToBranch(t *testing.T) {
 		t.Fatalf("%s\n--- want\n%s", after, before)
 	}
 }
+
+// TestToOwnBranch: a git_worktree sandbox holds the plan's branch at the base; it
+// is published over, and let go of, so that the person can check it out.
+func TestToOwnBranch(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "a", "a")
+	plan := filepath.Join(t.TempDir(), "p-1")
+	s.dir = filepath.Join(plan, "apply/a1")
+	mustDo(t, os.MkdirAll(s.dir, 0o700))
+	wt := filepath.Join(plan, "sandboxes/s1/tree")
+	s.real.Git("worktree", "add", "-q", "-b", "ambit/p-1", wt)
+	tip := s.box.Write("a", "plan").Commit("plan")
+	req := s.request(true)
+	req.Branch = "ambit/p-1"
+	state := s.apply(engine.ToBranch, req)
+	if got := s.real.Git("rev-parse", "ambit/p-1"); got != tip {
+		t.Fatalf("published %s, want %s", got, tip)
+	}
+	s.real.Git("checkout", "-q", "ambit/p-1")
+	s.real.Git("checkout", "-q", "main")
+	s.undo(engine.ToBranch, state)
+	if got := s.real.Git("rev-parse", "ambit/p-1"); got != s.base {
+		t.Fatalf("undone to %s, want %s", got, s.base)
+	}
+	// Somebody else's branch of that name is not.
+	s.real.Git("update-ref", "refs/heads/ambit/p-1", s.real.Write("z", "z").Commit("other"))
+	if _, err := s.target(engine.ToBranch).Prepare(t.Context(), req); !fault.Is(err, fault.Exists) {
+		t.Fatalf("got %v", err)
+	}
+}
