@@ -24,7 +24,7 @@ func (r *reader) fence(reg *region, n *ast.FencedCodeBlock, at place) {
 	lines := n.Lines()
 	if at.task == 0 && language == "[tasklist]" && lines.Len() > 0 {
 		sub := parseRegion(r.src, reg.base+lines.At(0).Start, reg.base+lines.At(lines.Len()-1).Stop)
-		r.nesting(sub)
+		r.unfinished(sub)
 		for c := sub.root.FirstChild(); c != nil; c = c.NextSibling() {
 			if list, ok := c.(*ast.List); ok {
 				r.list(sub, list, at)

@@ -30,10 +30,11 @@
 // # Limits
 //
 // A file larger than Options.MaxBytes (DefaultMaxBytes, 8 MiB) is refused before
-// it is looked at. So are bytes that are not UTF-8 and NUL bytes. Lists and
-// quotes nest up to maxNesting levels; front matter holds up to
-// maxFrontMatterBytes and no aliases; a DAG has up to MaxEdges edges; at most
-// maxFindings findings are listed. Parsing, ordering and hashing are linear in
+// it is looked at, one of more than MaxLines lines before it is parsed. So are
+// bytes that are not UTF-8 and NUL bytes. A ticket has up to MaxTasks tasks and a
+// DAG up to MaxEdges edges. Lists and quotes nest up to maxNesting levels, and
+// the tree they make is bounded; front matter holds up to maxFrontMatterBytes and
+// no aliases; at most maxFindings findings are listed. Parsing, ordering and hashing are linear in
 // the size of the file, apart from a logarithm for ties; no expression
 // backtracks.
 //

@@ -31,6 +31,9 @@ func checkPromises(t tester, src []byte) {
 	}
 	lines := bytes.Count(src, []byte("\n")) + bytes.Count(src, []byte("\r")) + 1
 	for _, d := range ds {
+		if d.Code == fault.Internal {
+			t.Fatalf("a reader panicked: %s", d.Detail)
+		}
 		if d.Summary == "" && d.Severity == fault.SeverityError || d.Line < 0 || d.Line > lines+1 || d.Column < 0 {
 			t.Fatalf("finding %+v in %d lines", d, lines)
 		}

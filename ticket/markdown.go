@@ -12,24 +12,31 @@ import (
 // on every line, so a hostile file must not choose it.
 const maxNesting = 32
 
-// maxContinued bounds lines times levels: how often a line may continue an open
-// list or quote. The Markdown parser keeps a record of each; this is 120 MB of
-// them, and forty times what a ticket of MaxTasks tasks needs.
-const maxContinued = 5_000_000
+// Bounds of the tree, against small files that make a large one. The Markdown
+// parser keeps a record each time a line continues an open list or quote, and a
+// node for each that is opened; these are 120 MB and 200 MB of them, and a
+// multiple of what a ticket of MaxTasks tasks needs.
+const (
+	maxContinued = 5_000_000
+	maxOpened    = 1_000_000
+)
 
 // region is a part of the source read as Markdown on its own.
 type region struct {
 	text []byte
 	base int // offset of text in the source
 	root ast.Node
-	deep int // offset in the source of the first thing that was not read; -1 = none
-	work int // lines that continued a list or quote
+	// Where in the source reading stopped, -1 = nowhere, and why.
+	stop    int
+	tooDeep bool
+
+	continued, opened int // list and quote lines and nodes so far
 }
 
 // parseRegion reads the blocks of src.text[from:to]. Inline markup is not read:
 // titles keep it as written.
 func parseRegion(src *source, from, to int) *region {
-	r := &region{text: src.text[from:to], base: from, deep: -1}
+	r := &region{text: src.text[from:to], base: from, stop: -1}
 	limit := func(p parser.BlockParser) parser.BlockParser { return &nestingLimit{p, r} }
 	p := parser.NewParser(parser.WithBlockParsers(
 		util.Prioritized(parser.NewSetextHeadingParser(), 100),
@@ -60,27 +67,33 @@ func (n *nestingLimit) Open(parent ast.Node, reader text.Reader, pc parser.Conte
 	for p := parent; p != nil; p = p.Parent() {
 		depth++
 	}
-	// A list counts twice: for itself and for its item.
-	if depth > 2*maxNesting || n.region.work > maxContinued {
-		n.refuse(reader)
+	tooDeep := depth > 2*maxNesting // a list counts twice: for itself and for its item
+	if tooDeep || n.region.full() {
+		n.region.refuse(reader, tooDeep)
 		return nil, parser.NoChildren
 	}
-	return n.BlockParser.Open(parent, reader, pc)
+	node, state := n.BlockParser.Open(parent, reader, pc)
+	if node != nil {
+		n.region.opened++
+	}
+	return node, state
 }
 
-// Continue closes the block when too many lines continued too many blocks.
+// Continue closes the block when the tree has grown too large.
 func (n *nestingLimit) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
-	if n.region.work++; n.region.work > maxContinued {
-		n.refuse(reader)
+	if n.region.continued++; n.region.full() {
+		n.region.refuse(reader, false)
 		return parser.Close
 	}
 	return n.BlockParser.Continue(node, reader, pc)
 }
 
-func (n *nestingLimit) refuse(reader text.Reader) {
-	if n.region.deep < 0 {
+func (r *region) full() bool { return r.continued > maxContinued || r.opened > maxOpened }
+
+func (r *region) refuse(reader text.Reader, tooDeep bool) {
+	if r.stop < 0 {
 		_, seg := reader.Position()
-		n.region.deep = n.region.base + seg.Start
+		r.stop, r.tooDeep = r.base+seg.Start, tooDeep
 	}
 }
 

@@ -1,6 +1,7 @@
 package ticket
 
 import (
+	"fmt"
 	"path"
 	"strings"
 	"unicode"
@@ -16,12 +17,23 @@ import (
 // the file. If one of them is an error (fault.HasErrors) the ticket must not be
 // planned: it holds what could be understood, for display only. The file is never
 // rewritten.
-func Parse(name string, src []byte, opts Options) (*Ticket, []fault.Diagnostic) {
+func Parse(name string, src []byte, opts Options) (t *Ticket, found []fault.Diagnostic) {
 	if name == "-" {
 		name = "stdin"
 	}
 	rep := &report{file: name}
-	t := &Ticket{File: name, ID: idFromName(name)}
+	t = &Ticket{File: name, ID: idFromName(name)}
+	// The Markdown and YAML readers are other people's code, and the input may be
+	// anything. No panic of theirs is known; fuzzing fails on one.
+	defer func() {
+		if p := recover(); p != nil {
+			rep.err(0, 0, finding{
+				code: fault.Internal, summary: "the ticket cannot be read: a defect in ambit or its Markdown reader",
+				detail: fmt.Sprint(p), hint: "please report it with the ticket",
+			})
+			found = rep.done()
+		}
+	}()
 	t.Objective = t.ID
 	g := grammarNamed(opts.Grammar)
 	if g == nil {

@@ -19,7 +19,7 @@ func (practical) read(src *source, t *Ticket, rep *report, opts *Options) {
 		marks: newLineMarks(len(src.lines)), acceptance: newAcceptanceNames(opts.AcceptanceHeadings),
 	}
 	reg := parseRegion(src, src.body, len(src.text))
-	r.nesting(reg)
+	r.unfinished(reg)
 	r.makeRoom()
 	r.document(reg)
 	r.testsFromFiles()
@@ -34,24 +34,24 @@ func (practical) read(src *source, t *Ticket, rep *report, opts *Options) {
 	}
 }
 
-// nesting reports a region that was not read to its depth.
-func (r *reader) nesting(reg *region) {
-	if reg.deep < 0 {
+// unfinished reports a region that was not read to its end or depth.
+func (r *reader) unfinished(reg *region) {
+	if reg.stop < 0 {
 		return
 	}
-	line, col := r.src.at(reg.deep)
-	if reg.work > maxContinued {
-		r.rep.err(line, col, finding{
-			summary: "too many lines stand in nested lists or quotes",
-			detail:  "reading stopped here",
-			hint:    "nest less, or split the ticket",
-		})
-		return
+	line, col := r.src.at(reg.stop)
+	f := finding{
+		summary: "the ticket has too many nested lists or quotes",
+		detail:  "reading stopped here",
+		hint:    "nest less, or split the ticket",
 	}
-	r.rep.err(line, col, finding{
-		summary: fmt.Sprintf("lists or quotes are nested more than %d deep", maxNesting),
-		hint:    "nest less: what stands deeper cannot be read",
-	})
+	if reg.tooDeep {
+		f = finding{
+			summary: fmt.Sprintf("lists or quotes are nested more than %d deep", maxNesting),
+			hint:    "nest less: what stands deeper cannot be read",
+		}
+	}
+	r.rep.err(line, col, f)
 }
 
 // makeRoom reserves space for the tasks, which are most of what is allocated.

@@ -29,6 +29,16 @@ func newSource(data []byte, limit int, rep *report) *source {
 		})
 		return nil
 	}
+	if n := bytes.Count(data, []byte{'\n'}) + bytes.Count(data, []byte{'\r'}); n > MaxLines {
+		// Only a file close to the limit has to be looked at twice.
+		if n -= bytes.Count(data, []byte("\r\n")); n > MaxLines {
+			rep.err(0, 0, finding{
+				summary: fmt.Sprintf("the ticket has %d lines; the limit is %d", n, MaxLines),
+				hint:    "split it into several tickets and connect them with depends_on",
+			})
+			return nil
+		}
+	}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		rep.err(1, 1, finding{summary: "the ticket is UTF-16", hint: "save it as UTF-8"})
 		return nil

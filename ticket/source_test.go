@@ -2,6 +2,7 @@ package ticket
 
 import (
 	"bytes"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -29,6 +30,7 @@ func TestUnusableFiles(t *testing.T) {
 		{"too large", strings.Repeat("x", 101), Options{MaxBytes: 100}, 0, 0, "the ticket is 101 bytes large; the limit is 100", fault.Invalid},
 		{"not UTF-8", "- [ ] a\n- [ ] b\xffc\n", Options{}, 2, 8, "byte 0xff is not UTF-8", fault.Invalid},
 		{"cut character", "é\xc3", Options{}, 1, 3, "byte 0xc3 is not UTF-8", fault.Invalid},
+		{"too many lines", strings.Repeat("\r\n", MaxLines+1), Options{}, 0, 0, "the ticket has 250001 lines; the limit is 250000", fault.Invalid},
 		{"NUL", "- [ ] a\n\x00", Options{}, 2, 1, "the ticket contains a NUL byte", fault.Invalid},
 		{"UTF-16", "\xff\xfe-\x00 \x00", Options{}, 1, 1, "the ticket is UTF-16", fault.Invalid},
 		{"unknown grammar", "- [ ] a\n", Options{Grammar: "literal"}, 0, 0, `grammar "literal" is not supported by this version`, fault.Unsupported},
@@ -134,14 +136,15 @@ func TestNestingLimit(t *testing.T) {
 	}
 	for name, src := range map[string]string{
 		"lists":  "# t\n" + b.String(),
-		"lines":  "# t\n" + strings.Repeat("- ", 30) + "a" + strings.Repeat("\n", 300_000),
+		"lines":  "# t\n" + strings.Repeat("- ", 30) + "a" + strings.Repeat("\n", 200_000),
+		"nodes":  "# t\n" + strings.Repeat(strings.Repeat("- ", 30)+"a\n", 20_000),
 		"quotes": "# t\n" + strings.Repeat(">", 100_000) + " a\n",
 		"line":   "# t\n" + strings.Repeat("- ", 100_000) + "a\n",
 	} {
 		_, ds := Parse("t.md", []byte(src), Options{})
 		var found bool
 		for _, d := range ds {
-			found = found || d.Severity == fault.SeverityError && (strings.Contains(d.Summary, "nested more than 32 deep") || strings.Contains(d.Summary, "too many lines"))
+			found = found || d.Severity == fault.SeverityError && (strings.Contains(d.Summary, "nested more than 32 deep") || strings.Contains(d.Summary, "too many nested lists"))
 		}
 		if !found {
 			t.Errorf("%s: findings:\n%s", name, showFindings(ds))
@@ -176,6 +179,31 @@ func TestHostileShapes(t *testing.T) {
 			tk, _ := Parse("t.md", []byte(src), Options{})
 			Build(tk, BuildOptions{Sequential: true})
 		})
+	}
+}
+
+// The largest files that are read, in the shapes that make the largest trees,
+// stay within a memory that a small machine has.
+func TestMemoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: parses three files at the limits")
+	}
+	fill := func(line string) string {
+		return strings.Repeat(line, min(MaxLines-1, DefaultMaxBytes/len(line)))
+	}
+	for name, src := range map[string]string{
+		"boxes": fill("- [ ] a\n"), "nested": fill(strings.Repeat("- ", 31) + "a\n"), "blank": strings.Repeat("- ", 30) + "a" + fill("\n"),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		tk, _ := Parse("t.md", []byte(src), Options{})
+		Build(tk, BuildOptions{})
+		runtime.ReadMemStats(&after)
+		if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 1500 {
+			t.Errorf("%s: %d MB allocated in total", name, mb)
+		} else {
+			t.Logf("%s: %d MB allocated in total", name, mb)
+		}
 	}
 }
 

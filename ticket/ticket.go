@@ -4,6 +4,10 @@ package ticket
 // ten times the largest task file that was found in the wild.
 const DefaultMaxBytes = 8 << 20
 
+// MaxLines is how many lines one ticket may have: ten times the largest task file
+// that was found in the wild. A tree is made of them that takes a kilobyte each.
+const MaxLines = 250_000
+
 // MaxTasks is how many tasks one ticket may have: thirty times the largest task
 // file that was found in the wild. Each becomes a node, a row on a screen and
 // perhaps a sandbox.
