@@ -107,7 +107,7 @@ func (w *Warden) launch(r record, streams string, files []*os.File) (holder.Tree
 		return fail(fmt.Errorf("start guard process: %w", err))
 	}
 	r.Group = group
-	t := &tree{r: r, planDir: w.PlanDir, p: p, gone: make(chan error, 1)}
+	t := &tree{r: r, planDir: w.PlanDir, p: p, ended: make(chan struct{}), gone: make(chan error, 1)}
 	id, err := procid.Of(p.Pid)
 	if err == nil {
 		t.r.Guard = id
@@ -130,6 +130,7 @@ type tree struct {
 	planDir string
 	p       *os.Process
 	once    sync.Once
+	ended   chan struct{} // closed when the guard was reaped
 	gone    chan error
 }
 
@@ -141,7 +142,15 @@ const graceful = 10 * time.Second
 func (t *tree) Kill() {
 	t.once.Do(func() {
 		t.p.Signal(unix.SIGTERM)
-		time.AfterFunc(graceful, func() { t.p.Kill() }) // os.Process knows when it is reaped
+		go func() {
+			timer := time.NewTimer(graceful)
+			defer timer.Stop()
+			select {
+			case <-t.ended:
+			case <-timer.C:
+				t.p.Kill()
+			}
+		}()
 	})
 }
 
@@ -150,6 +159,7 @@ func (t *tree) Gone() <-chan error { return t.gone }
 
 func (t *tree) follow() {
 	st, err := t.p.Wait()
+	close(t.ended)
 	ctx, cancel := context.WithTimeoutCause(context.Background(), graceful, errors.New("some of its processes do not end"))
 	defer cancel()
 	if serr := t.r.sweep(ctx, t.planDir); serr != nil {

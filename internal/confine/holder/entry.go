@@ -19,8 +19,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fdControl is the entry process's socket to the client; the files of Inside follow.
-const fdControl = 3
+// fdHand is the socket by which an entry process is handed its work; without a
+// holder it is the socket to the client itself. The files of Inside follow.
+const fdHand = 3
 
 // forwarded are the signals that an entry process and a client hand on to the command.
 var forwarded = []os.Signal{
@@ -43,12 +44,12 @@ func entryArgs(in Inside, plan string) []string {
 func EntryMain(st Stages, files, note string, alone bool) int {
 	closeOnExec(3)
 	runtime.LockOSThread()
-	control, err := connFromFile(os.NewFile(fdControl, "control"))
+	hand, err := connFromFile(os.NewFile(fdHand, "hand"))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "ambit:", err)
 		return 1
 	}
-	e := &entry{st: st, control: control, inside: Inside{Note: json.RawMessage(note)}, nest: namespaceNest{}}
+	e := &entry{st: st, inside: Inside{Note: json.RawMessage(note)}, nest: namespaceNest{}}
 	if alone {
 		e.nest = subreaperNest{}
 	}
@@ -58,12 +59,63 @@ func EntryMain(st Stages, files, note string, alone bool) int {
 		return 2
 	}
 	for i := range n {
-		e.inside.Files = append(e.inside.Files, os.NewFile(uintptr(fdControl+1+i), "inside"))
+		e.inside.Files = append(e.inside.Files, os.NewFile(uintptr(fdHand+1+i), "inside"))
+	}
+	// What can be done before the work is known. Whoever gets the work is told what
+	// went wrong with it.
+	prepared := e.prepare()
+	if e.control = hand; !alone {
+		if e.control, err = receiveWork(hand); err != nil {
+			return 0 // the holder is ending
+		}
+	}
+	if prepared != nil {
+		e.control.Send(word{Word: "refused", Failure: failureOf(prepared)})
+		return 0
 	}
 	if err := e.run(); err != nil {
-		control.Send(word{Word: "refused", Failure: failureOf(err)})
+		e.control.Send(word{Word: "refused", Failure: failureOf(err)})
 	}
 	return 0
+}
+
+// receiveWork waits for a handover and puts its streams in the place of the
+// standard ones.
+func receiveWork(hand *Conn) (*Conn, error) {
+	defer hand.Close()
+	var h handover
+	files, err := hand.Recv(&h)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(files)
+	if len(files) != 1+len(h.Streams) {
+		return nil, errFrame
+	}
+	for i, s := range h.Streams {
+		fd := strings.IndexRune("ioe", s)
+		if fd < 0 {
+			return nil, errFrame
+		}
+		if err := unix.Dup3(int(files[1+i].Fd()), fd, 0); err != nil {
+			return nil, err
+		}
+	}
+	f := files[0]
+	files = files[1:]
+	return connFromFile(f)
+}
+
+// prepare does what needs no job.
+func (e *entry) prepare() error {
+	// No command may read our environment or descriptors.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fault.Wrap(fault.Internal, "enter", fmt.Errorf("hide process: %w", err))
+	}
+	if err := e.nest.build(); err != nil {
+		return fault.Wrap(fault.Internal, "enter", err)
+	}
+	return e.st.Prepare(e.inside)
 }
 
 // entry is the state of an entry process.
@@ -79,20 +131,10 @@ type entry struct {
 
 // run does the entry's whole work. An error means that the command did not start.
 func (e *entry) run() error {
-	// No command may read our environment or descriptors.
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fault.Wrap(fault.Internal, "enter", fmt.Errorf("hide process: %w", err))
-	}
-	if err := e.nest.build(); err != nil {
-		return fault.Wrap(fault.Internal, "enter", err)
-	}
 	received, err := e.control.Recv(&e.job)
 	closeAll(received)
 	if err != nil {
 		return fault.Wrap(fault.Internal, "enter", err)
-	}
-	if err := e.st.Prepare(e.inside); err != nil {
-		return err
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {

@@ -27,6 +27,7 @@ type inner struct {
 	st     Stages
 	plan   string
 	inside Inside
+	spare  *spare // of the locked thread
 
 	mu      sync.Mutex
 	running map[int]int // pid of an entry process → id
@@ -67,6 +68,10 @@ func InnerMain(st Stages, plan string) int {
 		link.Send(event{Event: "failed", Failure: failureOf(err)})
 		return 1
 	}
+	if err := in.fork(); err != nil {
+		link.Send(event{Event: "failed", Failure: failureOf(fault.Wrap(fault.Unsupported, "start holder", fmt.Errorf("start entry process: %w", err)))})
+		return 1
+	}
 	if err := link.Send(event{Event: "ready", Notices: in.inside.Notices}); err != nil {
 		return 1
 	}
@@ -94,6 +99,11 @@ func InnerMain(st Stages, plan string) int {
 			f()
 		case <-reaped:
 			in.reap()
+			// Commands come in rows: have the next one's process ready. Failing that,
+			// the next one starts its own and says why it cannot.
+			if in.spare == nil {
+				in.fork()
+			}
 		}
 	}
 }
@@ -119,7 +129,8 @@ func (in *inner) obey(spawn chan<- func()) {
 	}
 }
 
-// spawn clones an entry process. Runs on the locked thread.
+// spawn hands the order to the spare entry process, or to a new one. Runs on the
+// locked thread.
 func (in *inner) spawn(o order, files []*os.File) {
 	defer closeAll(files)
 	fail := func(err error) {
@@ -129,34 +140,66 @@ func (in *inner) spawn(o order, files []*os.File) {
 		fail(fault.New(fault.Internal, "enter holder", "%d descriptors for streams %q", len(files), o.Streams))
 		return
 	}
+	for range 2 { // a spare may have died unnoticed
+		if in.spare == nil {
+			if err := in.fork(); err != nil {
+				fail(fault.Wrap(fault.Unavailable, "enter holder", fmt.Errorf("start entry process: %w", err)))
+				return
+			}
+		}
+		s := in.spare
+		in.spare = nil
+		in.mu.Lock()
+		in.running[s.pid] = o.ID
+		in.mu.Unlock()
+		err := s.hand.Send(handover{Streams: o.Streams}, files...)
+		s.hand.Close()
+		if err == nil {
+			in.link.Send(event{Event: "spawned", ID: o.ID, PID: s.pid})
+			return
+		}
+		in.mu.Lock()
+		delete(in.running, s.pid)
+		in.mu.Unlock()
+	}
+	fail(fault.New(fault.Unavailable, "enter holder", "entry processes die as they start"))
+}
+
+// spare is an entry process that waits for its command: most of what an entry
+// costs is the start of its process.
+type spare struct {
+	pid  int
+	hand *Conn
+}
+
+// handover is what a waiting entry process gets, with the control socket and one
+// descriptor for each of the streams.
+type handover struct {
+	Streams string `json:"streams"`
+}
+
+// fork makes a spare. Runs on the locked thread.
+func (in *inner) fork() error {
+	near, far, err := pair()
+	if err != nil {
+		return err
+	}
+	defer far.Close()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
-		fail(fault.Wrap(fault.Internal, "enter holder", err))
-		return
+		near.Close()
+		return err
 	}
 	defer null.Close()
-	std := []*os.File{null, null, null}
-	for i, s := range o.Streams {
-		switch s {
-		case 'i':
-			std[0] = files[1+i]
-		case 'o':
-			std[1] = files[1+i]
-		case 'e':
-			std[2] = files[1+i]
-		}
-	}
 	attr := in.st.EntryAttr(in.inside)
 	attr.Pdeathsig = syscall.SIGKILL
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	pid, err := forkEntry(attr, entryArgs(in.inside, in.plan), append(append(std, files[0]), in.inside.Files...))
+	pid, err := forkEntry(attr, entryArgs(in.inside, in.plan), append([]*os.File{null, null, null, far}, in.inside.Files...))
 	if err != nil {
-		fail(fault.Wrap(fault.Unavailable, "enter holder", fmt.Errorf("start entry process: %w", err)))
-		return
+		near.Close()
+		return err
 	}
-	in.running[pid] = o.ID
-	in.link.Send(event{Event: "spawned", ID: o.ID, PID: pid})
+	in.spare = &spare{pid: pid, hand: near}
+	return nil
 }
 
 // forkEntry starts the entry process without os.Process, whose own wait would
@@ -187,8 +230,12 @@ func (in *inner) reap() {
 		id, ok := in.running[pid]
 		delete(in.running, pid)
 		in.mu.Unlock()
-		if ok {
+		switch {
+		case ok:
 			in.link.Send(event{Event: "gone", ID: id, Status: entryStatus(ws)})
+		case in.spare != nil && in.spare.pid == pid:
+			in.spare.hand.Close()
+			in.spare = nil
 		}
 	}
 }
