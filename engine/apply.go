@@ -98,7 +98,7 @@ func (e *Engine) apply(ctx context.Context, c *cell, req ApplyRequest) (*ApplyRe
 	for _, pt := range parts {
 		chosen = append(chosen, ReviewSet{Sandbox: pt.rec.ID, Set: pt.req.Set})
 	}
-	if err := e.writePaths(filepath.Join(p.Dir, "apply", rec.ID, "paths.json"), chosen); err != nil {
+	if err := e.writePaths(p.applyPaths(rec.ID), chosen); err != nil {
 		return nil, err
 	}
 	p.Applies = append(p.Applies, rec)
@@ -106,6 +106,11 @@ func (e *Engine) apply(ctx context.Context, c *cell, req ApplyRequest) (*ApplyRe
 	if err := e.journalled(ctx, p, line, journalPrepare); err != nil {
 		return nil, err
 	}
+	kept, err := e.keepBases(ctx, p, rec.ID)
+	if err != nil {
+		return nil, errors.Join(err, e.abandon(ctx, p, line))
+	}
+	notices = append(notices, kept...)
 	// Bottom-up: the last made is the first prepared.
 	for i := range parts {
 		state, err := parts[i].target.Prepare(ctx, parts[i].req)

@@ -134,6 +134,7 @@ func (c *cell) prove(ctx context.Context, cage Cage, obs Observer) error {
 	if raw, err := os.ReadFile(path); err == nil && json.Unmarshal(raw, &proof) == nil {
 		if ok, _, _ := proof.Proved(); ok {
 			c.plan.Proof = &proof
+			obs.send(Update{Kind: UpdateProof, At: c.eng.deps.Now(), Proof: &proof})
 			return nil
 		}
 	}

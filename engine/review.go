@@ -52,7 +52,7 @@ func (e *Engine) review(ctx context.Context, c *cell, req ReviewRequest) (*Revie
 	if err != nil {
 		return nil, err
 	}
-	before, err := e.appliedPaths(p)
+	done, err := e.appliedPaths(p)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (e *Engine) review(ctx context.Context, c *cell, req ReviewRequest) (*Revie
 	sel := newSelector(req)
 	out := &Review{Plan: p}
 	for i, rec := range p.Sandboxes {
-		set, src, err := c.boxes[rec.ID].Changes(ctx, from, to, ChangeOptions{Ignored: c.ignoredInside(i), KeepIgnored: req.Ignored, Known: before[rec.ID].known})
+		set, src, err := c.boxes[rec.ID].Changes(ctx, from, to, ChangeOptions{Ignored: c.ignoredInside(i), KeepIgnored: req.Ignored})
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (e *Engine) review(ctx context.Context, c *cell, req ReviewRequest) (*Revie
 		}
 		kept := set.Changes[:0]
 		for _, ch := range set.Changes {
-			if was := before[rec.ID].done[ch.Path]; req.Step == "" && was != nil && was.After.Same(ch.After) {
+			if was := done[rec.ID][ch.Path]; req.Step == "" && was != nil && was.After.Same(ch.After) {
 				continue // carried out by an earlier apply of part of the plan
 			}
 			ch.Steps = byStep[rec.ID][ch.Path]
@@ -108,9 +108,8 @@ func (e *Engine) review(ctx context.Context, c *cell, req ReviewRequest) (*Revie
 
 // stepChange is one path in the kept record of a step.
 type stepChange struct {
-	Path   []byte           `json:"path"` // base64: a path need not be UTF-8
-	Before *changeset.Entry `json:"before,omitempty"`
-	After  *changeset.Entry `json:"after,omitempty"`
+	Path  []byte           `json:"path"` // base64: a path need not be UTF-8
+	After *changeset.Entry `json:"after,omitempty"`
 }
 
 // recordStep keeps which paths a step changed, by sandbox.
@@ -122,11 +121,10 @@ func (e *Engine) writePaths(path string, sets []ReviewSet) error {
 	rec := map[string][]stepChange{}
 	for _, s := range sets {
 		for _, ch := range s.Set.Changes {
-			if ch.From == "" {
-				rec[s.Sandbox] = append(rec[s.Sandbox], stepChange{Path: []byte(ch.Path), Before: ch.Before, After: ch.After})
-				continue
+			rec[s.Sandbox] = append(rec[s.Sandbox], stepChange{Path: []byte(ch.Path), After: ch.After})
+			if ch.From != "" {
+				rec[s.Sandbox] = append(rec[s.Sandbox], stepChange{Path: []byte(ch.From)})
 			}
-			rec[s.Sandbox] = append(rec[s.Sandbox], stepChange{Path: []byte(ch.From), Before: ch.Before}, stepChange{Path: []byte(ch.Path), After: ch.After})
 		}
 	}
 	raw, err := json.Marshal(rec)
@@ -174,39 +172,32 @@ func (e *Engine) stepPaths(p *Plan) (map[string]map[string][]string, error) {
 	return out, nil
 }
 
-// applied is what earlier applies of a plan mean for the changes of one sandbox.
-type applied struct {
-	done  map[string]*stepChange      // carried out and standing
-	known map[string]*changeset.Entry // carried out and undone: what the path was before, and is again
-}
-
-// appliedPaths reads what earlier applies carried out, by sandbox.
-func (e *Engine) appliedPaths(p *Plan) (map[string]applied, error) {
-	out := map[string]applied{}
+// appliedPaths collects what committed applies of this plan carried out already:
+// sandbox → path.
+func (e *Engine) appliedPaths(p *Plan) (map[string]map[string]*stepChange, error) {
+	out := map[string]map[string]*stepChange{}
 	for _, a := range p.Applies {
-		if a.Status != applyCommitted && a.Status != applyUndone {
+		if a.Status != applyCommitted {
 			continue
 		}
-		rec, err := readPaths(filepath.Join(p.Dir, "apply", a.ID, "paths.json"))
+		rec, err := readPaths(p.applyPaths(a.ID))
 		if err != nil {
 			return nil, err
 		}
 		for sb, chs := range rec {
-			if out[sb].done == nil {
-				out[sb] = applied{done: map[string]*stepChange{}, known: map[string]*changeset.Entry{}}
+			if out[sb] == nil {
+				out[sb] = map[string]*stepChange{}
 			}
 			for i := range chs {
-				path := string(chs[i].Path)
-				if a.Status == applyCommitted {
-					out[sb].done[path] = &chs[i]
-				} else {
-					out[sb].known[path] = chs[i].Before
-				}
+				out[sb][string(chs[i].Path)] = &chs[i]
 			}
 		}
 	}
 	return out, nil
 }
+
+// applyPaths is the record of which paths an apply carries.
+func (p *Plan) applyPaths(id string) string { return filepath.Join(p.Dir, "apply", id, "paths.json") }
 
 // step finds a step by id or unique prefix.
 func (p *Plan) step(ref string) (*Step, error) {

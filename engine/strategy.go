@@ -166,6 +166,13 @@ type Sandbox interface {
 	Destroy(ctx context.Context, abandon bool) error
 }
 
+// Keeper is a Sandbox that stands on the real tree and can be kept on its base:
+// Keep stores what the tree holds at paths, relative to the resource, before
+// ambit changes them. It may be called while commands are live.
+type Keeper interface {
+	Keep(ctx context.Context, paths []string) error
+}
+
 // ChangeOptions tune Sandbox.Changes.
 type ChangeOptions struct {
 	// Ignored reports, for the given paths (directories end with '/'), those
@@ -179,11 +186,6 @@ type ChangeOptions struct {
 	// what changed there meanwhile (live lower). Paths that the sandbox changed
 	// too are found without that walk, always.
 	SkipDrift bool
-	// Known are paths of which it is known what they were when the sandbox was
-	// made, nil meaning absent: ambit itself has changed them since and put them
-	// back (an apply and its undo). One that still is as known is no drift,
-	// whatever its times say.
-	Known map[string]*changeset.Entry
 }
 
 // MountKind is how a mount is made.

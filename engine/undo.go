@@ -34,6 +34,9 @@ func (e *Engine) Undo(ctx context.Context, plan string) (*Plan, error) {
 				return &g
 			}
 		}
+		if _, err := e.keepBases(ctx, p, line.Apply); err != nil {
+			return err
+		}
 		p.Status = PlanUndoing
 		e.setApply(p, line.Apply, applyUndoing)
 		if err := e.journalled(ctx, p, *line, journalUndo); err != nil {

@@ -51,7 +51,7 @@ func (s *Sandbox) changes(ctx context.Context, from, to string, opts engine.Chan
 	}
 	r := s.st.Resource
 	set := &changeset.Set{Resource: r.Name, Root: r.Path, Type: r.Type}
-	drift, err := s.findDrift(ctx, d, opts)
+	drift, err := s.findDrift(ctx, d, opts.SkipDrift)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,7 +59,7 @@ func (s *Sandbox) changes(ctx context.Context, from, to string, opts engine.Chan
 	if err != nil {
 		return nil, nil, err
 	}
-	src := &source{from: vf, to: vt, stale: drift.changed, known: opts.Known, renamed: map[string]string{}, stamp: s.st.Stamp}
+	src := &source{from: vf, to: vt, stale: drift.changed, renamed: map[string]string{}, stamp: s.st.Stamp}
 	if set.Changes, err = d.describe(ctx, kept, drift, set); err != nil {
 		return nil, nil, err
 	}
@@ -113,7 +113,6 @@ func (d *differ) describe(ctx context.Context, cands []candidate, dr *drift, set
 		case c.after == nil:
 			ch.Op = changeset.Deleted
 		}
-		dr.settle(c.path, ch.Before)
 		if dr.changed[c.path] && ch.Before != nil {
 			// What it was when the sandbox was made is not known any more: an empty
 			// hash and link text, which equal nothing.

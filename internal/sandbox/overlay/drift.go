@@ -23,14 +23,13 @@ type drift struct {
 	changed   map[string]bool // paths that changed on both sides
 	elsewhere []string        // further paths that changed in the real tree only; directories end with '/'
 	notices   []string
-	known     map[string]*changeset.Entry // see engine.ChangeOptions
 }
 
 // findDrift looks for it. Candidates are checked one by one, which is what keeps
 // a person's edit from being overwritten; the walk for everything else is for
 // information and may be skipped.
-func (s *Sandbox) findDrift(ctx context.Context, d *differ, opts engine.ChangeOptions) (*drift, error) {
-	dr := &drift{changed: map[string]bool{}, known: opts.Known}
+func (s *Sandbox) findDrift(ctx context.Context, d *differ, skipWalk bool) (*drift, error) {
+	dr := &drift{changed: map[string]bool{}}
 	var live, pin *layer
 	for _, l := range d.from.layers {
 		switch l.Kind {
@@ -55,7 +54,7 @@ func (s *Sandbox) findDrift(ctx context.Context, d *differ, opts engine.ChangeOp
 			dr.changed[c.path] = true
 		}
 	}
-	if opts.SkipDrift || s.st.Lower != engine.LowerLive {
+	if skipWalk || s.st.Lower != engine.LowerLive {
 		return dr, nil
 	}
 	return dr, s.walkDrift(ctx, live, pin, seen, dr)
@@ -158,10 +157,6 @@ func (s *Sandbox) walkDrift(ctx context.Context, live, pin *layer, seen map[stri
 	if err != nil {
 		return err
 	}
-	for path := range dr.known {
-		parent, _ := fsop.SplitRel(path)
-		delete(dirs, parent) // names came and went in it when ambit applied and undid
-	}
 	if dirs["."] {
 		dr.notices = append(dr.notices, "entries of the resource's own folder were removed or renamed in the real tree meanwhile")
 	}
@@ -175,14 +170,6 @@ func (s *Sandbox) walkDrift(ctx context.Context, live, pin *layer, seen map[stri
 	}
 	dr.elsewhere = sorted(listed)
 	return nil
-}
-
-// settle takes a path out of the drift when its present state on the real side
-// is what it is known to have been when the sandbox was made.
-func (dr *drift) settle(path string, before *changeset.Entry) {
-	if was, ok := dr.known[path]; ok && was.Same(before) {
-		delete(dr.changed, path)
-	}
 }
 
 // list is what Set.Drift shows: the paths changed on both sides first of all,

@@ -12,9 +12,8 @@ import (
 // safe for concurrent use.
 type source struct {
 	from, to *view
-	stale    map[string]bool             // paths whose state before is gone
-	known    map[string]*changeset.Entry // see engine.ChangeOptions
-	renamed  map[string]string           // new path → old path
+	stale    map[string]bool   // paths whose state before is gone
+	renamed  map[string]string // new path → old path
 	stamp    stamp
 }
 
@@ -44,7 +43,7 @@ func (s *source) Open(sd changeset.Side, path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fault.Wrap("", "read contents", err)
 	}
-	if _, known := s.known[path]; sd == changeset.Before && l.Kind == layerLive && s.stamp.after(info) && !known {
+	if sd == changeset.Before && l.Kind == layerLive && s.stamp.after(info) {
 		return nil, errors.Join(staleFault(path), f.Close())
 	}
 	return f, nil
