@@ -36,7 +36,7 @@ func lookAt(dir string) (*gitDirs, error) {
 			return nil, pathFault(dot, err)
 		}
 		if !isGitDir(real) {
-			return nil, nil // git, too, takes such a folder for nothing and looks further up
+			return nil, nil //nolint:nilnil // git, too, takes such a folder for nothing and looks further up
 		}
 		return complete(real, dot)
 	case info.Mode().IsRegular():

@@ -207,7 +207,8 @@ func TestUpdateIndex(t *testing.T) {
 		err = w.UpdateIndex(t.Context(), []gitx.IndexEntry{
 			{Path: "a", Mode: gitx.ModeFile, ID: blob},
 			{Path: "b"},
-			{Path: "d/x"}, {Path: "d", Mode: gitx.ModeFile, ID: blob},
+			{Path: "d/x"},
+			{Path: "d", Mode: gitx.ModeFile, ID: blob},
 			{Path: "sparse", Mode: gitx.ModeFile, ID: blob, SkipWorktree: true},
 		})
 		if err != nil {
@@ -218,7 +219,8 @@ func TestUpdateIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []gitx.IndexEntry{
-			{Path: "a", Mode: gitx.ModeFile, ID: blob}, {Path: "d", Mode: gitx.ModeFile, ID: blob},
+			{Path: "a", Mode: gitx.ModeFile, ID: blob},
+			{Path: "d", Mode: gitx.ModeFile, ID: blob},
 			{Path: "keep", Mode: gitx.ModeFile, ID: r.Git("rev-parse", one+":keep")},
 			{Path: "sparse", Mode: gitx.ModeFile, ID: blob, SkipWorktree: true},
 		}

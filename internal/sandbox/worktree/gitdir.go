@@ -84,7 +84,6 @@ func (f *filling) hooks(ctx context.Context, common *fsop.Dir) error {
 
 // packedRefs freezes the references; ambit's own stay out of sight.
 func (f *filling) packedRefs() error {
-	var all []string
 	skip := map[string]bool{}
 	for _, r := range f.refs {
 		if strings.HasPrefix(r.Name, "refs/ambit/") || r.Name == f.out.Branch {
@@ -96,7 +95,6 @@ func (f *filling) packedRefs() error {
 				WithHint("rename it: git branch -m %s %s-old", short(r.Name), short(r.Name))
 		}
 		if r.Target != "" {
-			all = append(all, r.Name)
 			parent, _ := fsop.SplitRel(gitName + "/" + r.Name)
 			if err := f.tree.MkdirAll(parent, 0o755); err != nil {
 				return err

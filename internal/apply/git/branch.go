@@ -1,0 +1,104 @@
+package git
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/gitx"
+)
+
+// checkBranch finds the branch that ToCommit moves and everything that speaks
+// against moving it.
+func (j *job) checkBranch(ctx context.Context, req engine.TargetRequest, head gitx.Head) error {
+	hint := "apply to a branch of its own instead: --to branch"
+	if head.Branch == "" { // C42, O42
+		return fault.New(fault.Conflict, "apply", "HEAD of %s is detached: there is no branch to commit to", j.Location.WorkTree).
+			WithHint("switch to a branch (git switch NAME), or %s", hint)
+	}
+	if was := req.Resource.Git.Branch; was != "" && was != head.Branch { // C20
+		return fault.New(fault.Conflict, "apply", "the plan was made on %s, but %s is checked out now", short(was), short(head.Branch)).
+			WithHint("switch back (git switch %s), or %s", short(was), hint)
+	}
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"} {
+		if _, err := os.Lstat(filepath.Join(j.Location.GitDir, name)); err == nil {
+			return fault.New(fault.Conflict, "apply", "a merge, rebase, cherry-pick or revert is under way in %s (%s)", j.Location.WorkTree, name).
+				WithHint("finish or abort it first, or %s", hint)
+		}
+	}
+	j.Ref, j.Old = head.Branch, head.Commit
+	return j.checkElsewhere(ctx, "")
+}
+
+// checkNewBranch validates the name that ToBranch publishes.
+func (j *job) checkNewBranch(ctx context.Context, req engine.TargetRequest) error {
+	full, err := j.repo.CheckBranch(ctx, req.Branch)
+	if err != nil {
+		return err
+	}
+	j.Ref = full
+	if j.Old, err = j.repo.RefValue(ctx, full); err != nil {
+		return err
+	}
+	if j.Old == "" {
+		return nil
+	}
+	// The branch that a git_worktree sandbox holds for its plan may be published
+	// over, as long as it still stands where the plan began.
+	own := full == "refs/heads/ambit/"+req.Plan
+	base := req.Resource.Git.Head
+	if req.History != nil {
+		base = req.History.RealBase
+	}
+	if own && j.Old == base {
+		return j.checkElsewhere(ctx, j.planDir())
+	}
+	return fault.New(fault.Exists, "apply", "there is a branch %s already", req.Branch).
+		WithHint("choose another name with --branch, or delete it (git branch -D %s)", req.Branch)
+}
+
+// checkElsewhere refuses to move a branch under another checkout. Checkouts
+// below own, the plan's folder, do not count.
+func (j *job) checkElsewhere(ctx context.Context, own string) error {
+	list, err := j.repo.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range list {
+		if w.Branch != j.Ref || w.Prunable || w.Path == j.Location.WorkTree || sameDir(w.Path, j.Location.WorkTree) {
+			continue
+		}
+		if rel, err := filepath.Rel(own, w.Path); own != "" && err == nil && filepath.IsLocal(rel) {
+			continue
+		}
+		return fault.New(fault.Conflict, "apply", "branch %s is checked out in %s as well", short(j.Ref), w.Path).
+			WithHint("switch that checkout to another branch, or apply to a new branch: --to branch --branch NAME")
+	}
+	return nil
+}
+
+// planDir is the plan's own folder, above the request's; "" when it has none.
+func (j *job) planDir() string {
+	for dir := j.Dir; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
+		if filepath.Base(dir) == j.Plan {
+			return dir
+		}
+	}
+	return ""
+}
+
+func sameDir(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+func short(ref string) string {
+	const heads = "refs/heads/"
+	if len(ref) > len(heads) && ref[:len(heads)] == heads {
+		return ref[len(heads):]
+	}
+	return ref
+}
