@@ -117,6 +117,14 @@ func (e *env) probe(req engine.CreateRequest) {
 	}
 }
 
+// probes is probe as a question.
+func (e *env) probes(req engine.CreateRequest) bool {
+	e.t.Helper()
+	p, err := e.strat.Probe(e.t.Context(), req)
+	e.must(err)
+	return p.OK
+}
+
 func record(req engine.CreateRequest, sb engine.Sandbox) engine.SandboxRecord {
 	r := sb.Info()
 	r.ID, r.Plan, r.Resource, r.Dir, r.BasesDir, r.Confined = req.ID, req.Plan, req.Resource, req.Dir, req.BasesDir, req.Confined
