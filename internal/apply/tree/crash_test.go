@@ -172,7 +172,6 @@ func (f *fixture) killAndRecover(phase string, n int64, after time.Duration) boo
 	check(f.t, f.tgt.Undo(ctx, state))
 	check(f.t, f.tgt.Abandon(ctx, f.plan, state))
 	f.restored(what)
-	f.noTraces(what)
 	return killed
 }
 

@@ -357,15 +357,18 @@ func unlock(root string) {
 	})
 }
 
-// is fails the test unless the target equals the world.
-func (f *fixture) is(w world, when string) {
+// is fails the test unless the target equals the world, with nothing beside it,
+// and nothing outside changed.
+func (f *fixture) is(w world, when string) map[string]seen {
 	f.t.Helper()
-	if d := w.differences(scan(f.t, f.root)); d != "" {
+	now := scan(f.t, f.root)
+	if d := w.differences(now); d != "" {
 		f.t.Fatalf("%s:\n%s", when, d)
 	}
 	if d := (world{"secret": fileMode("outside", 0o600), "sub/f": file("outside")}).parents().differences(scan(f.t, f.out)); d != "" {
 		f.t.Fatalf("%s, outside:\n%s", when, d)
 	}
+	return now
 }
 
 // restored fails the test unless the target is exactly as in the beginning, times
@@ -376,8 +379,7 @@ func (f *fixture) restored(when string) {
 	for p, s := range f.start {
 		w[p] = s.node
 	}
-	f.is(w, when)
-	for p, s := range scan(f.t, f.root) {
+	for p, s := range f.is(w, when) {
 		if s.kind != changeset.Dir && !s.mtime.Equal(f.start[p].mtime) {
 			f.t.Errorf("%s: %q has time %v, had %v", when, p, s.mtime, f.start[p].mtime)
 		}
