@@ -136,8 +136,8 @@ func TestNestingLimit(t *testing.T) {
 	}
 	for name, src := range map[string]string{
 		"lists":  "# t\n" + b.String(),
-		"lines":  "# t\n" + strings.Repeat("- ", 30) + "a" + strings.Repeat("\n", 200_000),
-		"nodes":  "# t\n" + strings.Repeat(strings.Repeat("- ", 30)+"a\n", 20_000),
+		"lines":  "# t\n" + strings.Repeat("- ", 30) + "a" + strings.Repeat("\n", 90_000),
+		"nodes":  "# t\n" + strings.Repeat(strings.Repeat("- ", 30)+"a\n", 17_000),
 		"quotes": "# t\n" + strings.Repeat(">", 100_000) + " a\n",
 		"line":   "# t\n" + strings.Repeat("- ", 100_000) + "a\n",
 	} {
@@ -156,7 +156,10 @@ func TestNestingLimit(t *testing.T) {
 // test would run into its timeout otherwise.
 func TestHostileShapes(t *testing.T) {
 	t.Parallel()
-	const n = 50_000
+	n := 50_000
+	if testing.Short() {
+		n = 10_000
+	}
 	for name, src := range map[string]string{
 		"blank lines in nested lists": strings.Repeat("- ", 30) + "a" + strings.Repeat("\n", n),
 		"backticks of all lengths":    "- [ ] " + hostileTicks(600),
@@ -168,7 +171,7 @@ func TestHostileShapes(t *testing.T) {
 		"remarks":                     "- [ ] a after " + strings.Repeat("b-1 (x), ", n/10),
 		"continued lines":             "- [ ] a after\n" + strings.Repeat("  b-1,\n", n/10),
 		"headings":                    strings.Repeat("## Notes\n- [ ] a\n", n/10),
-		"distinct headings":           hostileHeadings(35_000),
+		"distinct headings":           hostileHeadings(n/2),
 		"front matter":                "---\n" + strings.Repeat("a: [", 10_000) + "\n---\n",
 		"front matter keys":           "---\n" + strings.Repeat("scope: a\n", 6000) + "---\n",
 		"ids in front matter":         "---\ndepends_on: [" + strings.Repeat("a1,", 20_000) + "]\n---\n- [ ] a\n",
