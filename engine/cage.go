@@ -133,8 +133,10 @@ func (c *cell) prove(ctx context.Context, cage Cage, obs Observer) error {
 	var proof Proof
 	if raw, err := os.ReadFile(path); err == nil && json.Unmarshal(raw, &proof) == nil {
 		if ok, _, _ := proof.Proved(); ok {
+			if c.plan.Proof == nil { // said once per plan, however often its holder is opened
+				obs.send(Update{Kind: UpdateProof, At: c.eng.deps.Now(), Proof: &proof})
+			}
 			c.plan.Proof = &proof
-			obs.send(Update{Kind: UpdateProof, At: c.eng.deps.Now(), Proof: &proof})
 			return nil
 		}
 	}
