@@ -252,10 +252,6 @@ func TestBaseMoves(t *testing.T) {
 	}
 	r.Write("kind", "file\n", "old/sub/f", "f\n").Commit("one")
 	b := checkout(t, r, engine.LowerFrozen).create()
-	first := b.bases()
-	before, err := os.Stat(filepath.Join(first[0], "tree/d7/f"))
-	b.must(err)
-
 	b.remove("kind")
 	b.remove("old")
 	r.Write("kind/now", "dir\n", "d3/f", "changed\n", "old", "file\n")
@@ -277,7 +273,7 @@ func TestBaseMoves(t *testing.T) {
 		r.Git("checkout", "-q", "HEAD~1")
 		d.req.Resource.Git.Head, d.req.Resource.Git.Branch = r.Git("rev-parse", "HEAD"), ""
 	}
-	before, err = os.Stat(filepath.Join(left, "tree/d7/f"))
+	before, err := os.Stat(filepath.Join(left, "tree/d7/f"))
 	b.must(err)
 	d.create()
 	if got := d.bases(); len(got) != 1 || got[0] == left {

@@ -1,13 +1,10 @@
 package overlay
 
 import (
-	"context"
-	"path/filepath"
 	"strings"
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
-	"github.com/ambit-run/ambit/internal/fsop"
 	"github.com/ambit-run/ambit/internal/gitx"
 )
 
@@ -69,56 +66,3 @@ func idLen(id string) int {
 
 // indexLimit bounds how much of an index is read into memory: some million files.
 const indexLimit = 512 << 20
-
-// foreign finds the first entry of another owner or group in a resource: in a
-// checkout among the files that git knows, by what its index remembers of them,
-// then by a bounded look at the tree itself, which also meets folders, build
-// output and what else git does not know.
-func (s *Strategy) foreign(ctx context.Context, lower *fsop.Dir, r engine.Resource) (*foreign, error) {
-	if r.Git != nil {
-		f, err := s.foreignTracked(lower, r)
-		if err != nil || f != nil {
-			return f, err
-		}
-	}
-	found, _, err := firstForeign(ctx, lower, s.uid, s.gid)
-	if err != nil || found != nil || r.Git == nil || inside(r.Path, r.Git.CommonDir) {
-		return found, err
-	}
-	common, err := s.openRoot(r.Git.CommonDir)
-	if err != nil {
-		return nil, err
-	}
-	defer common.Close()
-	if found, _, err = firstForeign(ctx, common, s.uid, s.gid); found != nil {
-		found.path = filepath.Join(r.Git.CommonDir, found.path)
-	}
-	return found, err
-}
-
-func (s *Strategy) foreignTracked(lower *fsop.Dir, r engine.Resource) (*foreign, error) {
-	gitDir, err := s.openRoot(r.Git.GitDir)
-	if err != nil {
-		return nil, err
-	}
-	defer gitDir.Close()
-	raw, err := fsop.ReadFile(gitDir, "index", indexLimit)
-	if err != nil {
-		return nil, absent(err)
-	}
-	var found *foreign
-	// An index that cannot be read is git's to complain about; the look at the
-	// tree follows in any case.
-	_, _ = eachIndexEntry(raw, idLen(r.Git.Head), func(e indexEntry) bool {
-		if !e.stated || (e.uid == s.uid && e.gid == s.gid) {
-			return true
-		}
-		info, err := lower.Stat(e.path) // the index may be older than a chown
-		if err == nil && (info.UID != s.uid || info.GID != s.gid) {
-			found = &foreign{e.path, info.UID, info.GID}
-			return false
-		}
-		return true
-	})
-	return found, nil
-}

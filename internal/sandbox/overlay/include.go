@@ -72,8 +72,8 @@ func (c *creation) ignoredLayers(ctx context.Context, lower *fsop.Dir, repo *git
 // includeOne copies one file or link; what it names is looked up beneath the
 // resource, whatever the list says (C38).
 func includeOne(ctx context.Context, lower, layer *fsop.Dir, path string) (bool, error) {
-	if fsop.CheckRel(path) != nil {
-		return false, nil // a repository inside the repository, listed with a slash
+	if strings.HasSuffix(path, "/") {
+		return false, nil // a repository inside the repository
 	}
 	info, err := lower.Stat(path)
 	if err != nil {
@@ -92,8 +92,9 @@ func includeOne(ctx context.Context, lower, layer *fsop.Dir, path string) (bool,
 			return false, err
 		}
 		return true, layer.Symlink(text, path)
+	default:
+		return false, nil
 	}
-	return false, nil
 }
 
 // ignoredSet answers whether a path is ignored, by git's list.

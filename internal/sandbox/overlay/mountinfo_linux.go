@@ -87,8 +87,3 @@ func placeOf(mounts []mountPoint, path string) place {
 	rel := strings.TrimPrefix(path, strings.TrimSuffix(best.path, "/"))
 	return place{best.device, strings.TrimSuffix(best.root, "/") + rel}
 }
-
-// overlaps reports whether one place lies in the other.
-func (p place) overlaps(o place) bool {
-	return p.device == o.device && (inside(p.path, o.path) || inside(o.path, p.path))
-}

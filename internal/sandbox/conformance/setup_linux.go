@@ -13,7 +13,6 @@ import (
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
-	"github.com/ambit-run/ambit/internal/discover"
 	"github.com/ambit-run/ambit/internal/fsop"
 	"github.com/ambit-run/ambit/internal/gitx"
 )
@@ -71,11 +70,20 @@ func newEnv(t *testing.T, mk Maker, name engine.StrategyName, s setup) *env {
 	path := s.make(e)
 	e.res = engine.Resource{Name: filepath.Base(path), Type: engine.TypeFSDirectory, Path: path}
 	if s.git {
-		if e.res, err = discover.New(e.git, "").Discover(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
+		e.res.Type, e.res.Git = engine.TypeGitCheckout, e.gitInfo(path)
 	}
 	return e
+}
+
+// gitInfo asks git what discovery would find.
+func (e *env) gitInfo(path string) *engine.GitInfo {
+	ask := func(args ...string) string { return strings.TrimSuffix(e.gitCmd(path, args...), "\n") }
+	return &engine.GitInfo{
+		GitDir:    ask("rev-parse", "--absolute-git-dir"),
+		CommonDir: ask("rev-parse", "--path-format=absolute", "--git-common-dir"),
+		Head:      ask("rev-parse", "HEAD"),
+		Branch:    ask("symbolic-ref", "HEAD"),
+	}
 }
 
 func (e *env) must(err error) {
