@@ -171,7 +171,7 @@ func TestHostileShapes(t *testing.T) {
 		"remarks":                     "- [ ] a after " + strings.Repeat("b-1 (x), ", n/10),
 		"continued lines":             "- [ ] a after\n" + strings.Repeat("  b-1,\n", n/10),
 		"headings":                    strings.Repeat("## Notes\n- [ ] a\n", n/10),
-		"distinct headings":           hostileHeadings(n/2),
+		"distinct headings":           hostileHeadings(n / 2),
 		"front matter":                "---\n" + strings.Repeat("a: [", 10_000) + "\n---\n",
 		"front matter keys":           "---\n" + strings.Repeat("scope: a\n", 6000) + "---\n",
 		"ids in front matter":         "---\ndepends_on: [" + strings.Repeat("a1,", 20_000) + "]\n---\n- [ ] a\n",
