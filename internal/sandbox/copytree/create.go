@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -125,7 +126,7 @@ func (c *creation) run(ctx context.Context) error {
 	m.skipped = append(c.skipped, unreadable...)
 	c.leadingOut(m)
 	if c.req.Resource.Git != nil {
-		if err := c.strat.storeContents(ctx, c.dir, tree, m, c.strat.madeHere); err != nil {
+		if err := c.strat.storeContents(ctx, c.dir, tree, m, c.madeHere); err != nil {
 			return err
 		}
 	}
@@ -152,6 +153,17 @@ func (c *creation) copied(ctx context.Context, src *fsop.Dir) (git *gitCopy, err
 	}
 	c.phase("copy")
 	return git, nil
+}
+
+// madeHere tells which files of a checkout's creation must be stored at once:
+// those of its git directory, which the real resource has elsewhere, otherwise
+// or not at all. Objects that were copied never change, so the first checkpoint
+// is early enough for them; those that a Filler made are few, and nobody else has them.
+func (c *creation) madeHere(e *entry) bool {
+	if !underGit(e.path) {
+		return slices.Contains(c.pointers, e.path)
+	}
+	return c.strat.fill != nil || !strings.HasPrefix(e.path, gitObjects+"/") || c.known[e.path] == ""
 }
 
 // options are common to every copy out of the real resource.

@@ -171,6 +171,14 @@ func TestO57_PointersInsideLeadNowhereElse(t *testing.T) {
 	if s.outside(s.src) != before || s.outside(s.src+"/far") != far || s.outside(s.src+"/sub") != sub {
 		t.Error("a real repository changed")
 	}
+	pointer := readFile(t, s.tree()+"/sub/.git")
+	must(t, os.Remove(s.tree()+"/sub/.git"))
+	must(t, sb.Checkpoint(t.Context(), "x"))
+	must(t, sb.Rollback(t.Context()))
+	if got := readFile(t, s.tree()+"/sub/.git"); got != pointer {
+		t.Errorf("the pointer came back as %q", got)
+	}
+	must(t, sb.Restore(t.Context(), "x"))
 	set, _ := changes(t, sb, engine.CheckpointCreation, engine.CheckpointNow)
 	if list(set) != "created own/x\ncreated sub/x" {
 		t.Errorf("changes:\n%s", list(set))
@@ -229,6 +237,12 @@ func TestGitCarriesUncommittedWork(t *testing.T) {
 	if after := s.outside(s.src); after != before {
 		t.Errorf("the real repository changed:\n%s\nwas:\n%s", after, before)
 	}
+	// Creation comes back although the real repository never had the carry commit.
+	must(t, sb.Rollback(t.Context()))
+	if got := s.sh(s.tree(), "git status --porcelain && git fsck --strict && git rev-parse HEAD"); strings.TrimSpace(got) != carry {
+		t.Errorf("rolled back to %s", got)
+	}
+	s.sh(s.tree(), "echo step > step && git add -A && git commit -qm step")
 	// The carry commit is no work of the plan that destroying would lose, a step's is.
 	wantCode(t, sb.Destroy(t.Context(), false), fault.Conflict, "ambit/p1")
 
@@ -276,7 +290,18 @@ func TestC2_DestroyKeepsCommitsThatExistNowhereElse(t *testing.T) {
 	s.again() // it is still there
 	// Once the real repository has them under a reference, they are not lost.
 	s.sh(s.src, "git fetch -q "+s.tree()+" HEAD:refs/heads/taken")
+	must(t, sb.Checkpoint(ctx, "with"))
+	must(t, sb.Rollback(ctx))
 	must(t, sb.Destroy(ctx, false))
+
+	// A commit that only a checkpoint holds counts, too.
+	c := newScene(t)
+	c.git()
+	sb = c.create()
+	c.sh(c.tree(), "git commit -q --allow-empty -m step && git gc -q")
+	must(t, sb.Checkpoint(ctx, "with"))
+	must(t, sb.Rollback(ctx))
+	wantCode(t, sb.Destroy(ctx, false), fault.Conflict, "in checkpoint with")
 
 	o := newScene(t)
 	o.git()

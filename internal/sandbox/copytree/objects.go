@@ -32,14 +32,6 @@ func hasObject(dir *fsop.Dir, raw string) (bool, error) {
 
 const gitObjects = gitName + "/objects"
 
-// madeHere tells which files of a checkout's creation must be stored at once:
-// those of its git directory, which the real resource has elsewhere, otherwise,
-// or not at all. Objects never change, so they are left to the first checkpoint,
-// unless a Filler made them: then they are few, and nobody else has them.
-func (s *Strategy) madeHere(e *entry) bool {
-	return underGit(e.path) && (s.fill != nil || !strings.HasPrefix(e.path, gitObjects+"/"))
-}
-
 // bare says how contents are stored: no attributes, nothing that gives power.
 func bare() fsop.CopyOptions {
 	return fsop.CopyOptions{Hash: true, DropSetuid: true, SkipXattr: func(string) bool { return true }}
