@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -29,6 +30,9 @@ import (
 func TestMain(m *testing.M) {
 	if code, handled := cli.Reexec(os.Args); handled {
 		os.Exit(code)
+	}
+	if filepath.Base(os.Args[0]) == "ambit" {
+		os.Exit(cli.Main())
 	}
 	os.Exit(m.Run())
 }
@@ -148,12 +152,16 @@ func TestFaultAtEveryCall(t *testing.T) {
 		{"apply", apply, nil},
 		{"undo", undo, apply},
 	} {
-		stride := int64(1)
-		if testing.Short() {
-			stride = 7
+		// Every seventh call, from another one each time; every one with
+		// AMBIT_FAULT_STRIDE=1 (make soak).
+		stride := int64(7)
+		if v := os.Getenv("AMBIT_FAULT_STRIDE"); v != "" {
+			if _, err := fmt.Sscan(v, &stride); err != nil || stride < 1 {
+				t.Fatalf("AMBIT_FAULT_STRIDE=%q", v)
+			}
 		}
 		outcomes := map[string]int{}
-		n := int64(1)
+		n := 1 + time.Now().UnixNano()%stride
 		for ; ; n += stride {
 			if op.before != nil {
 				if err := op.before(); err != nil {
@@ -184,7 +192,7 @@ func TestFaultAtEveryCall(t *testing.T) {
 				break
 			}
 		}
-		t.Logf("%s: %d calls failed in turn, outcomes %v", op.name, n-1, outcomes)
+		t.Logf("%s: every %dth of %d calls failed in turn, outcomes %v", op.name, stride, n-1, outcomes)
 		if n < 50 {
 			t.Errorf("%s: only %d calls were seen; the faults do not reach the work", op.name, n-1)
 		}

@@ -20,11 +20,13 @@ import (
 // may stay, and the plan must go on from there.
 func TestKillHolder(t *testing.T) {
 	bin := build(t)
-	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2))
-	n := max(4, rounds(t)/10)
+	seed := uint64(time.Now().UnixNano())
+	n := max(4, rounds(t)/20)
 	for i := range n {
 		victim := []string{"ambit-holder", "ambit-init"}[i%2]
 		t.Run(fmt.Sprintf("%03d-%s", i, victim), func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(seed, uint64(i)))
 			w := newWorld(t, bin)
 			cmd := w.command(w.runArgs()...)
 			var out bytes.Buffer

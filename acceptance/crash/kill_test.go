@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,7 +24,10 @@ const minHits = 5
 
 func rounds(t *testing.T) int {
 	t.Helper()
-	n := 40
+	n := 200
+	if testing.Short() {
+		n = 40
+	}
 	if v := os.Getenv("AMBIT_KILL_ROUNDS"); v != "" {
 		var err error
 		if n, err = strconv.Atoi(v); err != nil {
@@ -33,15 +37,20 @@ func rounds(t *testing.T) int {
 	return n
 }
 
+// build returns the command-line program: AMBIT_BIN, or this test binary, whose
+// TestMain is ambit's main when it is called by that name.
 func build(t *testing.T) string {
 	t.Helper()
 	if bin := os.Getenv("AMBIT_BIN"); bin != "" {
 		return bin
 	}
-	bin := filepath.Join(t.TempDir(), "ambit")
-	out, err := exec.Command("go", "build", "-o", bin, "../../cmd/ambit").CombinedOutput()
+	self, err := os.Executable()
 	if err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+		t.Fatal(err)
+	}
+	bin := filepath.Join(t.TempDir(), "ambit")
+	if err := os.Symlink(self, bin); err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }
@@ -55,21 +64,25 @@ func TestKillNineAnywhere(t *testing.T) {
 		fmt.Sscan(v, &seed)
 	}
 	t.Logf("seed %d (AMBIT_KILL_SEED repeats it)", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
 	n := rounds(t)
+	var mu sync.Mutex
 	hits := map[string]int{}
 	aims := []string{"run", "prepare", "decision", "commit", "recover"}
-	for i := range n {
-		aim := aims[i%len(aims)]
-		if !t.Run(fmt.Sprintf("%03d-%s", i, aim), func(t *testing.T) {
-			w := newWorld(t, bin)
-			for _, phase := range w.round(aim, rng) {
-				hits[phase]++
-			}
-		}) {
-			break
+	t.Run("round", func(t *testing.T) { // returns when all its parallel rounds have ended
+		for i := range n {
+			aim := aims[i%len(aims)]
+			t.Run(fmt.Sprintf("%03d-%s", i, aim), func(t *testing.T) {
+				t.Parallel() // most of a round waits for the disk
+				w := newWorld(t, bin)
+				phases := w.round(aim, rand.New(rand.NewPCG(seed, uint64(i))))
+				mu.Lock()
+				defer mu.Unlock()
+				for _, phase := range phases {
+					hits[phase]++
+				}
+			})
 		}
-	}
+	})
 	var lines []string
 	for phase, k := range hits {
 		lines = append(lines, fmt.Sprintf("%4d %s", k, phase))
