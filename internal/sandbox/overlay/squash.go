@@ -173,7 +173,7 @@ func (m *merger) name(dir, path string, layers []int, ground *node) error {
 		}
 		return whiteout(m.dst, path)
 	}
-	if err := m.mkdir(path, m.top.layers[dirs[0]], *first); err != nil {
+	if err := m.mkdir(path, m.top.layers[dirs[0]], *first); err != nil { //nolint:staticcheck // where there is no fsop, it always fails
 		return err
 	}
 	if !under.isDir() {
@@ -193,7 +193,13 @@ func (m *merger) name(dir, path string, layers []int, ground *node) error {
 
 // mkdir makes a directory like that of the topmost layer.
 func (m *merger) mkdir(path string, l *layer, info fsop.Info) error {
-	if err := m.dst.Mkdir(path, info.Mode|0o700); err != nil {
+	if info.Mode&0o700 != 0o700 && m.uid != 0 {
+		// A directory that its owner may not enter cannot be filled afterwards, and
+		// cannot be read either: what is in it could not have been merged.
+		return fault.New(fault.Unsupported, "", "%q may not be entered by its owner", path)
+	}
+	err := m.dst.Mkdir(path, info.Mode|0o700)
+	if err != nil {
 		return err
 	}
 	attrs, err := l.ownXattrs(path)
@@ -209,11 +215,6 @@ func (m *merger) mkdir(path string, l *layer, info fsop.Info) error {
 		if err := m.dst.Chown(path, int(info.UID), int(info.GID)); err != nil {
 			return err
 		}
-	}
-	if info.Mode&0o700 != 0o700 && m.uid != 0 {
-		// A directory that its owner may not enter cannot be filled afterwards, and
-		// cannot be read either: what is in it could not have been merged.
-		return fault.New(fault.Unsupported, "", "%q may not be entered by its owner", path)
 	}
 	return m.dst.Chmod(path, info.Mode)
 }
