@@ -30,10 +30,9 @@
 // index or configuration it was not asked to change.
 //
 // Limits: git 2.39 or newer. Objects of a sandbox arrive as a pack and are only
-// read after Import has checked them in a quarantine. Reference names of
-// a sandbox are read by ReadPrivateRef from the files that ambit laid out there,
-// never by running git on it. A repository is trusted to hold the person's own
-// objects; what git's own parsers make of a damaged one is reported, not mended.
+// read after Import has checked them in a quarantine; git never runs on a
+// sandbox's own git directory here. A repository is trusted to hold the person's
+// own objects; what git's own parsers make of a damaged one is reported, not mended.
 //
 // Errors are *fault.Error whose text names the git command and carries its
 // standard error (C124): unavailable (no git, no space), unsupported (older than

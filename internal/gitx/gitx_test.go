@@ -465,3 +465,29 @@ func TestEachZStopsEarly(t *testing.T) {
 		t.Fatalf("%d records, %v", n, err)
 	}
 }
+
+// TestC134_ExcludesOfALinkedWorktree: info/exclude counts through the common
+// directory, and a huge untracked file costs nothing to list.
+func TestC134_ExcludesOfALinkedWorktree(t *testing.T) {
+	t.Parallel()
+	g := gittest.Git(t)
+	r := gittest.New(t)
+	r.Write("a", "1").Commit("one")
+	dir := filepath.Join(t.TempDir(), "wt")
+	r.Git("worktree", "add", "-q", dir)
+	if err := os.WriteFile(filepath.Join(r.Dir, ".git/info/exclude"), []byte("private\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	wt := r.At(dir).Write("private", "x", "seen", "y")
+	if err := os.Truncate(filepath.Join(dir, "seen"), 1<<40); err != nil {
+		t.Skipf("no sparse file of 1 TiB here: %v", err)
+	}
+	p := plain(t, wt.Open(g))
+	d, err := p.Dirty(t.Context(), r.Git("rev-parse", "HEAD"))
+	if err != nil || !slices.Equal(d.Untracked, []string{"seen"}) {
+		t.Fatalf("%+v %v", d, err)
+	}
+	if got, err := p.Ignored(t.Context()); err != nil || !slices.Equal(got, []string{"private"}) {
+		t.Fatalf("%q %v", got, err)
+	}
+}

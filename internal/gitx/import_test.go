@@ -9,20 +9,9 @@ import (
 	"testing"
 
 	"github.com/ambit-run/ambit/fault"
-	"github.com/ambit-run/ambit/internal/fsop"
 	"github.com/ambit-run/ambit/internal/gitx"
 	"github.com/ambit-run/ambit/internal/gitx/gittest"
 )
-
-func openDir(t *testing.T, path string) *fsop.Dir {
-	t.Helper()
-	d, err := fsop.OpenRoot(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close() })
-	return d
-}
 
 // private makes what a sandbox holds: a clone that shares the repository's
 // objects, with one commit of its own.
@@ -72,8 +61,10 @@ func TestImport(t *testing.T) {
 		before := r.State() + tree(t, objectsOf(r))
 		p := plain(t, r.Open(gittest.Git(t)))
 		dir := t.TempDir()
+		var q *gitx.Repo
 		for range 2 { // repeatable
-			q, err := p.Import(t.Context(), pack, tip, []string{base}, dir)
+			var err error
+			q, err = p.Import(t.Context(), pack, tip, []string{base}, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +79,7 @@ func TestImport(t *testing.T) {
 			t.Fatal("importing wrote into the repository")
 		}
 		result := filepath.Join(dir, "result.pack")
-		if n, err := p.Quarantine(dir).Pack(t.Context(), result, []string{tip}, []string{base}); err != nil || n < 4 {
+		if n, err := q.Pack(t.Context(), result, []string{tip}, []string{base}); err != nil || n < 4 {
 			t.Fatalf("%d objects, %v", n, err)
 		}
 		for range 2 {
@@ -246,46 +237,4 @@ func tree(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-func TestPrivateRefs(t *testing.T) {
-	t.Parallel()
-	r := gittest.New(t)
-	one := r.Write("a", "1").Commit("one")
-	r.Git("branch", "packed")
-	r.Git("pack-refs", "--all")
-	two := r.Write("a", "2").Commit("two")
-	git := filepath.Join(r.Dir, ".git")
-	dir := openDir(t, git)
-	if h, err := gitx.ReadPrivateHead(dir); err != nil || h != (gitx.Head{Commit: two, Branch: "refs/heads/main"}) {
-		t.Fatalf("%+v, %v", h, err)
-	}
-	put := func(name, data string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(git, name), []byte(data), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("refs/heads/loop", "ref: refs/heads/loop\n")
-	put("refs/heads/junk", "hello\n")
-	put("refs/heads/climb", "ref: refs/../../secret\n")
-	if err := os.Symlink("/etc/hostname", filepath.Join(git, "refs/heads/link")); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"refs/heads/packed": one, "refs/heads/main": two, "refs/heads/none": ""} {
-		if got, err := gitx.ReadPrivateRef(dir, name); err != nil || got != want {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-	}
-	for _, name := range []string{"refs/heads/loop", "refs/heads/junk", "refs/heads/climb", "refs/heads/link", "../x", "refs/../HEAD", "config", "refs/heads/main.lock", "/refs/heads/main"} { // V24
-		if got, err := gitx.ReadPrivateRef(dir, name); err == nil {
-			t.Errorf("%s was read: %q", name, got)
-		}
-	}
-	if err := os.Mkdir(filepath.Join(git, "reftable"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := gitx.ReadPrivateRef(dir, "refs/heads/main"); !fault.Is(err, fault.Unsupported) {
-		t.Errorf("a reftable: %v", err)
-	}
 }

@@ -84,9 +84,6 @@ func (r *Repo) indexRaw(ctx context.Context, pack string) error {
 	return nil
 }
 
-// Quarantine returns the view that Import made of dir earlier.
-func (r *Repo) Quarantine(dir string) *Repo { return r.WithObjects(filepath.Join(dir, "objects")) }
-
 // Scratch makes an empty object directory at an absolute path and returns the
 // view that writes into it and reads what r reads.
 func (r *Repo) Scratch(dir string) (*Repo, error) {

@@ -114,9 +114,6 @@ func (r *Repo) Plain(ctx context.Context) (*Repo, error) {
 	return &p, nil
 }
 
-// IsPlain reports whether r is a Plain view.
-func (r *Repo) IsPlain() bool { return r.plain }
-
 // WithIndex returns a copy that uses the index file at an absolute path, which
 // need not exist.
 func (r *Repo) WithIndex(path string) *Repo {
@@ -154,13 +151,13 @@ func (g *Git) plainDir(format string) (string, error) {
 	if isRegular(filepath.Join(dir, "HEAD")) {
 		return dir, nil
 	}
-	return dir, LayOut(dir, format)
+	return dir, layOut(dir, format)
 }
 
-// LayOut makes a bare git directory without configuration, hooks, templates or
+// layOut makes a bare git directory without configuration, hooks, templates or
 // references at an absolute path, which may exist. HEAD is written last, so a
 // directory that has one is complete. The format is "sha1" or "sha256".
-func LayOut(dir, format string) error {
+func layOut(dir, format string) error {
 	config := "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 	switch format {
 	case "sha1":

@@ -562,3 +562,20 @@ func TestRollbackAfterThePersonMovedOn(t *testing.T) {
 	}
 	must(t, sb.Destroy(t.Context(), false))
 }
+
+func TestSHA256Repository(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "a", "1")
+	s.repo = gittest.New(t, "--object-format=sha256")
+	s.repo.Write("a", "1").Commit("base")
+	s.repo.Write("a", "dirty")
+	sb := s.create(s.request("fix-1", "s1"))
+	if got := s.inside(sb, "git status --porcelain --branch; git fsck --strict; echo 2 > b; git add b; git commit -q -m two; git log --format=%s"); got != "## ambit/fix-1\ntwo\nUncommitted work at the start of plan fix-1\nbase" {
+		t.Errorf("%q", got)
+	}
+	if err := sb.Destroy(t.Context(), false); !fault.Is(err, fault.Conflict) { // C1, C2, C5
+		t.Errorf("a commit of its own was thrown away: %v", err)
+	}
+	must(t, sb.Destroy(t.Context(), true))
+	s.repo.Fsck()
+}
