@@ -58,7 +58,6 @@ type part struct {
 	rec    SandboxRecord
 	target Target
 	req    TargetRequest
-	state  []byte
 }
 
 func (e *Engine) apply(ctx context.Context, c *cell, req ApplyRequest) (*ApplyResult, error) {

@@ -83,6 +83,7 @@ func (e *Engine) chooseStrategy(ctx context.Context, want StrategyName, req Crea
 			if req.Resource.Git == nil {
 				continue
 			}
+		case StrategyAuto, StrategyCopyOnWrite: // whoever says it can
 		}
 		probe, err := s.Probe(ctx, req)
 		if err != nil {

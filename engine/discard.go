@@ -78,7 +78,7 @@ func (e *Engine) Restore(ctx context.Context, plan string) (*Plan, error) {
 
 // emptyTrash removes discarded plans whose time is over, with what they made
 // outside their folder. A plan that refuses to go stays and is named.
-func (e *Engine) emptyTrash(ctx context.Context, ps []*Plan) ([]string, error) {
+func (e *Engine) emptyTrash(ctx context.Context, ps []*Plan) []string {
 	var said []string
 	for _, p := range ps {
 		if p.Status != PlanDiscarded || e.deps.Now().Sub(p.DiscardedAt) < e.cfg.TrashAge {
@@ -90,7 +90,7 @@ func (e *Engine) emptyTrash(ctx context.Context, ps []*Plan) ([]string, error) {
 		}
 		said = append(said, "removed plan "+p.ID+", discarded "+p.DiscardedAt.Local().Format("2006-01-02"))
 	}
-	return said, nil
+	return said
 }
 
 // purge destroys a discarded plan for good, at the place its sandboxes know.

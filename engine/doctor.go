@@ -47,7 +47,7 @@ func (e *Engine) Doctor(ctx context.Context, dir string) (*DoctorReport, error) 
 			rep.Strategies[s.Name()] = p
 			rep.note(string(s.Name()), p)
 		}
-		if err := e.removePlanFolder(ctx, tmp); err != nil {
+		if err := e.removePlanFolder(tmp); err != nil {
 			return nil, err
 		}
 	}

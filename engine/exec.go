@@ -19,6 +19,7 @@ func (e *Engine) Exec(ctx context.Context, req ExecRequest) (Exit, error) {
 		switch p.Status {
 		case PlanStaging, PlanApplying, PlanUndoing:
 			return fault.New(fault.Conflict, "exec", "plan %s is %s", p.ID, p.Status).WithHint("`ambit recover %s` finishes what was begun", p.ID)
+		default: // every other plan has sandboxes to run in
 		}
 		c, err := e.openCell(ctx, p, req.Environ)
 		if err != nil {

@@ -185,6 +185,7 @@ func (e *Engine) present(p *Plan) *Plan {
 		if !e.held(p.Dir) {
 			p.Notices = append(p.Notices, "this plan stopped in the middle of an apply or undo: run `ambit recover "+p.ID+"`")
 		}
+	default: // no process belongs to it
 	}
 	return p
 }

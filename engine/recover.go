@@ -92,7 +92,7 @@ func (e *Engine) repair(ctx context.Context, p *Plan) (*RecoveredPlan, error) {
 			}
 			action = "marked interrupted"
 		default:
-			return nil, nil
+			return nil, nil //nolint:nilnil // there was nothing to do
 		}
 	}
 	return &RecoveredPlan{Plan: p.ID, Was: was, Is: p.Status, Action: action}, nil
@@ -122,6 +122,7 @@ func (e *Engine) repairApply(ctx context.Context, p *Plan) (string, error) {
 			status = last.Was
 		}
 		return "undone", e.rollBack(ctx, p, *states, status)
+	case journalDone, journalUndone, journalAbandon:
 	}
 	// The last apply is finished; the store may have missed the news.
 	e.ensureApply(p, *last)
@@ -140,6 +141,7 @@ func (e *Engine) repairApply(ctx context.Context, p *Plan) (string, error) {
 			}
 		case journalAbandon:
 			status = last.Was
+		default: // the others returned above
 		}
 	}
 	for i := range p.Applies {
@@ -226,6 +228,5 @@ func (e *Engine) sweep(ctx context.Context, ps []*Plan) ([]string, error) {
 			}
 		}
 	}
-	expired, err := e.emptyTrash(ctx, ps)
-	return append(said, expired...), err
+	return append(said, e.emptyTrash(ctx, ps)...), nil
 }

@@ -140,7 +140,7 @@ func (e *Engine) writePaths(path string, sets []ReviewSet) error {
 func readPaths(path string) (map[string][]stepChange, error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return map[string][]stepChange{}, nil
 	}
 	if err != nil {
 		return nil, folderFault("read record", err)

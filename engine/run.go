@@ -146,6 +146,7 @@ func (p *Plan) readiness(id string) ticket.Status {
 			return ticket.StatusRunning
 		case StepFailed, StepSkipped:
 			return ticket.StatusUnmet
+		case StepPending:
 		}
 		return ticket.StatusWaiting
 	}

@@ -188,7 +188,7 @@ func (e *Engine) unstage(ctx context.Context, p *Plan) error {
 			return err
 		}
 	}
-	if err := e.removePlanFolder(ctx, p.Dir); err != nil {
+	if err := e.removePlanFolder(p.Dir); err != nil {
 		return err
 	}
 	return e.deps.Store.DeletePlan(ctx, p.ID)
@@ -207,7 +207,7 @@ func (e *Engine) recreate(ctx context.Context, p *Plan, rec SandboxRecord) (Sand
 
 // removePlanFolder removes a folder below plans/ or trash/ by held descriptors:
 // what lies in it was written by sandboxed commands.
-func (e *Engine) removePlanFolder(ctx context.Context, dir string) error {
+func (e *Engine) removePlanFolder(dir string) error {
 	parent, err := fsop.OpenRoot(filepath.Dir(dir))
 	if err != nil {
 		return err

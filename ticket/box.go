@@ -120,6 +120,7 @@ func (r *reader) reportStates() {
 					break
 				}
 			}
+		case StateTodo, StateDoing: // they run
 		}
 	}
 	if len(cancelled) > 0 {

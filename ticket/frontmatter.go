@@ -233,6 +233,7 @@ func (f *frontMatter) wrong(key, value *yaml.Node, want string) {
 		got = "an alias, which is not read here"
 	case yaml.ScalarNode:
 		got = fmt.Sprintf("%q", clip(value.Value))
+	default:
 	}
 	f.rep.err(line, col, finding{
 		summary: fmt.Sprintf("%s: %s", key.Value, got),

@@ -8,7 +8,6 @@ import (
 // idRef is one id, or range of ids, in a dependency clause.
 type idRef struct {
 	text       string   // without decoration; "#12" keeps its mark
-	key        string   // text in lower case
 	ends       *idRange // set if it is a range of labels
 	start, end int      // place in the text, with decoration
 }

@@ -221,8 +221,10 @@ func TestRule4_WhatADependencyResolvesTo(t *testing.T) {
 			name: "labels in every dress",
 			in: lines("- [ ] **T001** a", "- [ ] [WP03] b", "- [ ] `A-3` c", "- [ ] 1.2. d", "- [ ] **Task 7:** e", "- [ ] 5) f",
 				"- [ ] Step 9 — g", "- [ ] z depends on T001, WP03, A-3, 1.2, 7, 5 and 9"),
-			dag: []string{"n01 **T001** a", "n02 [WP03] b", "n03 `A-3` c", "n04 1.2. d", "n05 **Task 7:** e", "n06 5) f", "n07 Step 9 — g",
-				"n08 z <- n01, n02, n03, n04, n05, n06, n07"},
+			dag: []string{
+				"n01 **T001** a", "n02 [WP03] b", "n03 `A-3` c", "n04 1.2. d", "n05 **Task 7:** e", "n06 5) f", "n07 Step 9 — g",
+				"n08 z <- n01, n02, n03, n04, n05, n06, n07",
+			},
 		},
 		{
 			name: "numbers where nothing is labelled",
@@ -316,8 +318,10 @@ func TestRule6_NestedItems(t *testing.T) {
 		{
 			name: "a parent waits for its children, they for what it waits for",
 			in:   lines("- [ ] 1. Base", "- [ ] 2. Part depends on 1", "  - [ ] 2.1 a", "  - [ ] 2.2 b", "    - [ ] 2.2.1 c after 2.1", "- [ ] 3. End after 2"),
-			dag: []string{"n01 1. Base", "n03 2.1 a <- n01", "n05 2.2.1 c <- n01, n03", "n04 2.2 b <- n01, n05 [group]",
-				"n02 2. Part <- n01, n03, n04 [group]", "n06 3. End <- n02"},
+			dag: []string{
+				"n01 1. Base", "n03 2.1 a <- n01", "n05 2.2.1 c <- n01, n03", "n04 2.2 b <- n01, n05 [group]",
+				"n02 2. Part <- n01, n03, n04 [group]", "n06 3. End <- n02",
+			},
 		},
 		{
 			name: "a parent with text or a command of its own is a step",
@@ -359,8 +363,10 @@ func TestRule8_States(t *testing.T) {
 			name: "all marks",
 			in: lines("- [ ] a", "- [x] b", "- [X] c", "- [-] d", "- [~] e", "- [/] f", "- [✅] g", "- [✓] h", "- [✔️] i", "+ [ ] j", "* [ ] k",
 				"7. [ ] l", "- [ ]* m", "- [?] n", "- [⚠️] o", "- [ ]p", "- [ ]"),
-			dag: []string{"n01 a", "n02 b [done]", "n03 c [done]", "n04 d [cancelled]", "n05 e [deferred]", "n06 f", "n07 g [done]", "n08 h [done]",
-				"n09 i [done]", "n10 j", "n11 k", "n12 l", "n13 m [optional]", "n14 p"},
+			dag: []string{
+				"n01 a", "n02 b [done]", "n03 c [done]", "n04 d [cancelled]", "n05 e [deferred]", "n06 f", "n07 g [done]", "n08 h [done]",
+				"n09 i [done]", "n10 j", "n11 k", "n12 l", "n13 m [optional]", "n14 p",
+			},
 			findings: []string{
 				"4: note: 1 task cancelled ([-]): not run; what depends on them goes on",
 				"5: note: 1 task deferred ([~]): not run; what depends on them waits",

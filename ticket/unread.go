@@ -56,7 +56,6 @@ func (m *lineMarks) set(line int, why reason) {
 }
 
 var (
-	reasonUsed       = reason{where: "used"}
 	reasonOther      = reason{severity: fault.SeverityNote, where: "elsewhere", summary: "not read as steps"}
 	reasonFence      = reason{severity: fault.SeverityNote, where: "in code fences", summary: "in code fences: examples, not steps"}
 	reasonComment    = reason{severity: fault.SeverityNote, where: "in HTML comments", summary: "in HTML comments: not steps"}

@@ -48,7 +48,7 @@ func fail(op, path string, err error) error {
 		return nil
 	}
 	var f *fault.Error
-	if errors.As(err, &f) && error(f) == err {
+	if errors.As(err, &f) && error(f) == err { //nolint:errorlint // asks whether err itself is one
 		return err
 	}
 	e := &fault.Error{Code: codeOf(err), Op: op, Message: show(path), Cause: err}

@@ -44,6 +44,7 @@ func notRegular(op, path string, k Kind) error {
 		e.Code, e.Cause = fault.Denied, unix.ELOOP
 	case KindDir:
 		e.Cause = unix.EISDIR
+	default: // a special file: there is no errno for it
 	}
 	return e
 }

@@ -126,9 +126,11 @@ func TestC122_RecycledPID(t *testing.T) {
 	// A pid namespace of its own: nobody else takes numbers in it.
 	c := exec.Command("/proc/self/exe", "-test.run=^TestC122_RecycledPID$")
 	c.Env = append(os.Environ(), "PROCID_RECYCLE=1")
-	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWNS,
+	c.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}}
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
 	out, err := c.CombinedOutput()
 	if err != nil && len(out) == 0 {
 		t.Skipf("no user and pid namespace on this machine: %v", err)

@@ -170,8 +170,9 @@ func (s *Strategy) tryReflink(ctx context.Context, src *fsop.Dir, sample string,
 		return res.Reflinked, nil
 	case fault.NotFound, fault.Denied, fault.Conflict, fault.Unavailable:
 		return false, nil // it vanished, may not be read, or there is no room: said elsewhere
+	default:
+		return false, err
 	}
-	return false, err
 }
 
 // apart refuses a sandbox folder that is the source or lies in it (C54). Objects

@@ -92,7 +92,8 @@ func (s *scene) create() *Sandbox {
 func (s *scene) again() *Sandbox {
 	s.t.Helper()
 	sb, err := New(s.strat.name, s.options()).Attach(s.t.Context(), engine.SandboxRecord{
-		ID: "s1", Plan: "p1", Resource: s.req.Resource, Dir: s.req.Dir, BasesDir: s.req.BasesDir})
+		ID: "s1", Plan: "p1", Resource: s.req.Resource, Dir: s.req.Dir, BasesDir: s.req.BasesDir,
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -136,7 +137,8 @@ func (s *scene) git() {
 func (s *scene) gitResource(path, gitDir, common string) {
 	s.t.Helper()
 	s.req.Resource = engine.Resource{Name: "src", Type: engine.TypeGitCheckout, Path: path, Git: &engine.GitInfo{
-		GitDir: gitDir, CommonDir: common, Head: strings.TrimSpace(s.sh(path, "git rev-parse HEAD")), Branch: "refs/heads/main"}}
+		GitDir: gitDir, CommonDir: common, Head: strings.TrimSpace(s.sh(path, "git rev-parse HEAD")), Branch: "refs/heads/main",
+	}}
 }
 
 func must(t testing.TB, err error) {

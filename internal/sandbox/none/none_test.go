@@ -21,8 +21,10 @@ func request(t *testing.T) engine.CreateRequest {
 			t.Fatal(err)
 		}
 	}
-	return engine.CreateRequest{Plan: "p", ID: "s1", Dir: dir, Now: time.Now(),
-		Resource: engine.Resource{Name: "src", Type: engine.TypeFSDirectory, Path: src}}
+	return engine.CreateRequest{
+		Plan: "p", ID: "s1", Dir: dir, Now: time.Now(),
+		Resource: engine.Resource{Name: "src", Type: engine.TypeFSDirectory, Path: src},
+	}
 }
 
 func TestO24_RefusesInsteadOfDoingNothing(t *testing.T) {

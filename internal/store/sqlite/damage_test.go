@@ -146,9 +146,11 @@ func TestSetAsideRefuses(t *testing.T) {
 func inNamespace(t *testing.T, role string) string {
 	t.Helper()
 	c := spawn(t, role, filepath.Join(t.TempDir(), "m", "ambit.db"))
-	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+	c.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}}
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
 	out, err := c.Output()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -18,7 +19,7 @@ func lockCreation(path string) (unlock func(), err error) {
 		return nil, fmt.Errorf("lock state folder: %w", err)
 	}
 	for {
-		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX); err != unix.EINTR {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
 			break
 		}
 	}

@@ -103,7 +103,8 @@ func plan(id string, at time.Time, paths ...string) *engine.Plan {
 	p := &engine.Plan{ID: id, Kind: "try", Status: engine.PlanReady, CreatedAt: at, UpdatedAt: at}
 	for i, path := range paths {
 		p.Sandboxes = append(p.Sandboxes, engine.SandboxRecord{
-			ID: fmt.Sprintf("s%d", i+1), Plan: id, Resource: engine.Resource{Path: path}})
+			ID: fmt.Sprintf("s%d", i+1), Plan: id, Resource: engine.Resource{Path: path},
+		})
 	}
 	return p
 }
