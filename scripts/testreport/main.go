@@ -181,20 +181,16 @@ func (r *report) endPackage(e event, t *tally, text string) {
 	fmt.Fprintf(r.out, "%s  %.1fs\n", line, e.Elapsed)
 }
 
-// reason is what a skipped test said, without the framework's own lines.
+// reason is the first line that a skipped test said, without the framework's own
+// (testscript adds the whole script behind it).
 func reason(text string) string {
-	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- SKIP") {
-			continue
+		if line != "" && !strings.HasPrefix(line, "=== ") && !strings.HasPrefix(line, "--- SKIP") {
+			return line
 		}
-		kept = append(kept, line)
 	}
-	if len(kept) == 0 {
-		return "NO REASON GIVEN"
-	}
-	return strings.Join(kept, " ")
+	return "NO REASON GIVEN"
 }
 
 func (r *report) keepSkips(path string) error {
