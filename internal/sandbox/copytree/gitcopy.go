@@ -2,6 +2,7 @@ package copytree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -233,7 +234,7 @@ func (g *gitCopy) references(tree *fsop.Dir) error {
 		}
 	}
 	packed := []byte(gitx.PackedRefs(g.refs))
-	if err := fsop.WriteFileAtomic(tree, gitName+"/packed-refs", packed, 0o644); err != nil {
+	if err := writeNew(tree, gitName+"/packed-refs", packed, 0o644); err != nil {
 		return err
 	}
 	for _, r := range g.refs {
@@ -244,11 +245,25 @@ func (g *gitCopy) references(tree *fsop.Dir) error {
 		if err := tree.MkdirAll(path.Dir(at), 0o755); err != nil {
 			return err
 		}
-		if err := fsop.WriteFileAtomic(tree, at, []byte("ref: "+r.Target+"\n"), 0o644); err != nil {
+		if err := writeNew(tree, at, []byte("ref: "+r.Target+"\n"), 0o644); err != nil {
 			return err
 		}
 	}
 	return fsop.WriteFileAtomic(g.c.dir, refsFile, packed, 0o600)
+}
+
+// writeNew makes a file of the copy in the place of what has its name. It need
+// not survive a crash: then the whole copy is made again.
+func writeNew(tree *fsop.Dir, path string, data []byte, mode uint32) error {
+	if err := tree.RemoveAll(path); err != nil {
+		return err
+	}
+	f, err := tree.Create(path, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 // objects copies the object directory and those it borrows from. Git may repack

@@ -91,7 +91,7 @@ func (g *gitCopy) rewrite(tree *fsop.Dir, path string, data []byte) error {
 		return err
 	}
 	delete(g.c.known, path)
-	if err := fsop.WriteFileAtomic(tree, path, data, info.Mode); err != nil {
+	if err := writeNew(tree, path, data, info.Mode); err != nil {
 		return err
 	}
 	return tree.Chtimes(path, time.Unix(0, info.Mtime.UnixNano()))
