@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -62,7 +63,7 @@ type part struct {
 
 func (e *Engine) apply(ctx context.Context, c *cell, req ApplyRequest) (*ApplyResult, error) {
 	p := c.plan
-	whole := len(req.Only) == 0 && len(req.Paths) == 0
+	whole := len(req.Only) == 0 && len(req.Paths) == 0 && !req.Ignored // the commits hold no ignored files
 	rv, err := e.review(ctx, c, ReviewRequest{Plan: p.ID, Only: req.Only, Paths: req.Paths, Dir: req.Dir, Ignored: req.Ignored})
 	if err != nil {
 		return nil, err
@@ -112,11 +113,14 @@ func (e *Engine) apply(ctx context.Context, c *cell, req ApplyRequest) (*ApplyRe
 	notices = append(notices, kept...)
 	// Bottom-up: the last made is the first prepared.
 	for i := range parts {
-		state, err := parts[i].target.Prepare(ctx, parts[i].req)
+		state, note, err := e.prepare(ctx, &parts[i])
 		if err != nil {
 			return nil, errors.Join(e.describe(p, parts[i].rec, err), e.abandon(ctx, p, line))
 		}
 		line.Targets[i].State = state
+		if note != "" {
+			notices = append(notices, note)
+		}
 	}
 	if err := e.journalled(ctx, p, line, journalCommit); err != nil {
 		// The line may or may not be on the disk: the journal file decides, and
@@ -129,6 +133,25 @@ func (e *Engine) apply(ctx context.Context, c *cell, req ApplyRequest) (*ApplyRe
 		return nil, err
 	}
 	return &ApplyResult{Plan: p, Record: p.Applies[len(p.Applies)-1], Applied: applied, Rest: rv.Rest, Notices: notices}, nil
+}
+
+// prepare has a target prepare its part. Commits that hold something else than
+// what was reviewed are left behind, said, and replaced by one commit made from
+// the reviewed files.
+func (e *Engine) prepare(ctx context.Context, pt *part) (state json.RawMessage, note string, err error) {
+	state, err = pt.target.Prepare(ctx, pt.req)
+	if pt.req.History == nil || !errors.Is(err, ErrNotReviewed) {
+		return state, "", err
+	}
+	if err := pt.target.Abandon(ctx, pt.req.Dir, nil); err != nil {
+		return nil, "", err
+	}
+	paths := fault.As(err).Paths
+	note = fmt.Sprintf("%s: the steps' commits hold something else than what you reviewed (%s), so they are left out: one commit is made from the files",
+		pt.rec.Resource.Name, strings.Join(paths[:min(len(paths), 5)], ", "))
+	pt.req.History = nil
+	state, err = pt.target.Prepare(ctx, pt.req)
+	return state, note, err
 }
 
 // gate stops on flags that a person must decide.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/ambit-run/ambit/changeset"
@@ -40,6 +41,10 @@ type TargetRequest struct {
 	Author string
 	Now    time.Time
 }
+
+// ErrNotReviewed is the cause of a Prepare's conflict when the commits of a
+// History do not amount to exactly the changes of the Set.
+var ErrNotReviewed = errors.New("not what was reviewed")
 
 // GitHistory is the plan's own history, as a hostile pack.
 type GitHistory struct {

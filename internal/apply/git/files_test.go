@@ -1,8 +1,11 @@
 package git_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,20 +137,20 @@ func TestLineEndings(t *testing.T) {
 	}
 }
 
-// TestC25_FilteredFilesKeepTheSandboxesBytes: a file that the sandbox's filter
-// produced arrives as it lay there; the filter does not run on the host.
+// TestC25_FilteredFilesKeepTheSandboxesBytes: a file whose blob is a pointer to
+// it arrives as it lay in the sandbox; the filter does not run on the host.
 func TestC25_FilteredFilesKeepTheSandboxesBytes(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, ".gitattributes", "*.bin filter=rot\n")
-	rot := func(dir string) {
+	s := newScene(t, ".gitattributes", "*.bin filter=big\n")
+	big := func(dir string) {
 		r := s.real.At(dir)
-		r.Git("config", "filter.rot.clean", "tr a-z n-za-m; touch '"+s.real.Markers+"/clean'")
-		r.Git("config", "filter.rot.smudge", "tr a-z n-za-m; touch '"+s.real.Markers+"/smudge'")
+		r.Git("config", "filter.big.clean", "touch '"+s.real.Markers+`/clean'; f=$(mktemp); cat >"$f"; printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %s\n' "$(sha256sum <"$f" | cut -d' ' -f1)" "$(stat -c %s "$f")"; rm "$f"`)
+		r.Git("config", "filter.big.smudge", "touch '"+s.real.Markers+"/smudge'; cat")
 	}
-	rot(s.real.Dir)
-	rot(s.box.Dir)
+	big(s.real.Dir)
+	big(s.box.Dir)
 	s.box.Write("x.bin", "hello").Commit("plan")
-	if got := s.box.Git("cat-file", "blob", "HEAD:x.bin"); got != "uryyb" {
+	if got := s.box.Git("cat-file", "blob", "HEAD:x.bin"); !strings.HasPrefix(got, "version https://git-lfs") {
 		t.Fatalf("the filter does not work: %q", got)
 	}
 	s.real.ForgetMarkers()
@@ -163,6 +166,56 @@ func TestC25_FilteredFilesKeepTheSandboxesBytes(t *testing.T) {
 	}
 	s.clean()
 	s.undo(engine.ToCommit, state)
+}
+
+// TestV28_CommitsThatAreNotWhatWasReviewed: whatever a step's git makes of the
+// files, nothing is published that the reviewer has not seen.
+func TestV28_CommitsThatAreNotWhatWasReviewed(t *testing.T) {
+	t.Parallel()
+	for name, hide := range map[string]func(s *scene) string{
+		"skip-worktree": func(s *scene) string {
+			s.box.Write("a.txt", "evil\n").Commit("evil")
+			s.box.Git("update-index", "--skip-worktree", "a.txt")
+			s.box.Write("a.txt", "a\n", "ok.txt", "fine\n").Commit("plan")
+			return "a.txt"
+		},
+		"filter": func(s *scene) string {
+			s.box.Git("config", "filter.e.clean", "sed s/good/evil/")
+			s.box.Write(".git/info/attributes", "*.txt filter=e\n", "ok.txt", "good\n").Commit("plan")
+			return "ok.txt"
+		},
+		"left out": func(s *scene) string {
+			s.box.Write("ok.txt", "fine\n").Commit("plan")
+			s.box.Write("more.txt", "reviewed\n")
+			return "more.txt"
+		},
+		"another mode": func(s *scene) string {
+			s.box.Write("ok.txt", "fine\n").Commit("plan")
+			s.box.Git("update-index", "--chmod=+x", "ok.txt")
+			s.box.Git("commit", "-q", "-m", "mode")
+			return "ok.txt"
+		},
+	} {
+		for _, to := range []engine.ApplyTo{engine.ToCommit, engine.ToBranch} {
+			for _, squash := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, to, squash), func(t *testing.T) {
+					t.Parallel()
+					s := newScene(t, "a.txt", "a\n")
+					path := hide(s)
+					before := s.real.State()
+					req := s.request(true)
+					req.Squash, req.Branch = squash, "published"
+					_, err := s.target(to).Prepare(t.Context(), req)
+					if !errors.Is(err, engine.ErrNotReviewed) || !slices.Contains(fault.As(err).Paths, path) {
+						t.Errorf("got %v", err)
+					}
+					if s.real.State() != before {
+						t.Error("the real repository changed")
+					}
+				})
+			}
+		}
+	}
 }
 
 // TestV42_SetuidIsStripped unless the request allows it.
@@ -226,6 +279,8 @@ func TestSparseCheckout(t *testing.T) {
 	}
 }
 
+// TestSubmodulePointer: a changeset carries no submodule pointers, so commits that
+// move one are more than what was reviewed.
 func TestSubmodulePointer(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "a", "a")
@@ -237,13 +292,12 @@ func TestSubmodulePointer(t *testing.T) {
 	s.box.Git("update-index", "--cacheinfo", "160000,"+next+",sub")
 	s.box.Git("commit", "-q", "-m", "pointer")
 	before := s.real.State()
-	state := s.apply(engine.ToCommit, s.request(true))
-	if got := s.real.Git("status", "--porcelain"); got != "M sub" { // its own checkout did not follow
-		t.Fatalf("%q", got)
+	_, err := s.target(engine.ToCommit).Prepare(t.Context(), s.request(true))
+	if !errors.Is(err, engine.ErrNotReviewed) || !slices.Contains(fault.As(err).Paths, "sub") {
+		t.Errorf("got %v", err)
 	}
-	s.undo(engine.ToCommit, state)
-	if after := s.real.State(); after != before {
-		t.Fatalf("%s\n--- want\n%s", after, before)
+	if s.real.State() != before {
+		t.Error("the real repository changed")
 	}
 }
 

@@ -100,9 +100,9 @@ func (r *result) fromHistory(ctx context.Context) error {
 				WithHint("`ambit apply --to worktree` carries the files without the commits")
 		}
 	}
-	if h.Tip == h.Base {
-		r.tip = r.onto
-		return nil
+	own, err := r.reviewed(ctx)
+	if err != nil {
+		return err
 	}
 	attrs := r.file("work/attributes")
 	if r.onto != "" {
@@ -113,12 +113,16 @@ func (r *result) fromHistory(ctx context.Context) error {
 	}
 	switch {
 	case r.req.Squash:
-		return r.squash(ctx)
+		err = r.squash(ctx)
 	case h.Base == h.RealBase && r.onto == h.Base:
 		r.tip = h.Tip // a fast-forward
-		return nil
+	default:
+		err = r.replay(ctx)
 	}
-	return r.replay(ctx)
+	if err != nil {
+		return err
+	}
+	return r.within(ctx, own)
 }
 
 // commit writes a commit of ambit's own over a tree; nothing when the tree is
