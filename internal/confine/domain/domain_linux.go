@@ -50,15 +50,18 @@ type Rules struct {
 	Flags uint32 // for landlock_restrict_self
 }
 
-// New makes a ruleset. It is nil when the kernel has no usable Landlock; a kernel
-// that has it and refuses is an error, so nobody runs without by accident.
+// ErrNone says that the kernel has no usable Landlock.
+var ErrNone = errors.New("this kernel has no usable Landlock")
+
+// New makes a ruleset. Without a usable Landlock the error is ErrNone; a kernel
+// that has it and refuses is another one, so nobody runs without by accident.
 func New(p Paths) (*Rules, error) {
 	abi, err := ABI()
 	if err != nil {
 		return nil, err
 	}
 	if abi < LeastABI {
-		return nil, nil
+		return nil, ErrNone
 	}
 	readDirs, readFiles, err := sortPaths(p.Read)
 	if err != nil {

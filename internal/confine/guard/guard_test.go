@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) == 3 && os.Args[1] == argCaller {
 		w := &Warden{PlanDir: os.Args[2], Spec: "s", Arg: argGuard, NewToken: rand.Text}
-		w.Run(context.Background(), engine.Command{Name: "litter", Argv: []string{"/bin/sh", "-c", littering + "sleep 1000"}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}})
+		_, _ = w.Run(context.Background(), engine.Command{Name: "litter", Argv: []string{"/bin/sh", "-c", littering + "sleep 1000"}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}})
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
@@ -71,7 +71,7 @@ func wantGone(t *testing.T, token string) {
 		for _, id := range left {
 			b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id.PID))
 			t.Errorf("%d %q still runs", id.PID, b)
-			unix.Kill(id.PID, unix.SIGKILL)
+			_ = unix.Kill(id.PID, unix.SIGKILL)
 		}
 	}
 }
@@ -100,8 +100,10 @@ func TestForkingTree(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := w.Run(ctx, engine.Command{Name: "forks", Dir: "/", Env: []string{"PATH=/usr/bin:/bin"},
-			Argv: []string{"/bin/sh", "-c", "f() { while :; do setsid sleep 0.2 & sleep 0.01; done; }; f & f & f"}})
+		_, err := w.Run(ctx, engine.Command{
+			Name: "forks", Dir: "/", Env: []string{"PATH=/usr/bin:/bin"},
+			Argv: []string{"/bin/sh", "-c", "f() { while :; do setsid sleep 0.2 & sleep 0.01; done; }; f & f & f"},
+		})
 		done <- err
 	}()
 	r := theRecord(t, w.PlanDir, 8)
@@ -121,7 +123,7 @@ func TestGuardIsKilled(t *testing.T) {
 		done <- err
 	}()
 	r := theRecord(t, w.PlanDir, 6)
-	unix.Kill(r.Guard.PID, unix.SIGKILL)
+	_ = unix.Kill(r.Guard.PID, unix.SIGKILL)
 	if err := <-done; !fault.Is(err, fault.Unavailable) {
 		t.Errorf("%v", err)
 	}
@@ -140,8 +142,8 @@ func TestCallerIsKilled(t *testing.T) {
 	if live, err := Live(plan); err != nil || len(live) != 1 || live[0].Name != "litter" {
 		t.Errorf("%+v %v", live, err)
 	}
-	c.Process.Kill()
-	c.Wait()
+	_ = c.Process.Kill()
+	_ = c.Wait()
 	deadline := time.Now().Add(20 * time.Second)
 	for len(marked(r.Token)) > 0 && time.Now().Before(deadline) {
 		<-time.After(time.Millisecond)
@@ -158,10 +160,10 @@ func TestBothAreKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := theRecord(t, plan, 6)
-	unix.Kill(r.Guard.PID, unix.SIGSTOP) // so that it does not notice before it dies
-	c.Process.Kill()
-	unix.Kill(r.Guard.PID, unix.SIGKILL)
-	c.Wait()
+	_ = unix.Kill(r.Guard.PID, unix.SIGSTOP) // so that it does not notice before it dies
+	_ = c.Process.Kill()
+	_ = unix.Kill(r.Guard.PID, unix.SIGKILL)
+	_ = c.Wait()
 	for deadline := time.Now().Add(20 * time.Second); r.alive() && time.Now().Before(deadline); {
 		<-time.After(time.Millisecond)
 	}
@@ -201,7 +203,9 @@ func TestConflictsAndForce(t *testing.T) {
 		t.Error(err)
 	}
 	wantGone(t, r.Token)
-	<-done
+	if err := <-done; !fault.Is(err, fault.Unavailable) {
+		t.Errorf("the ended command's caller hears %v", err)
+	}
 }
 
 // TestRecordOfAnother is a record whose guard's pid belongs to somebody else now.
@@ -212,7 +216,7 @@ func TestC122_RecordOfAnother(t *testing.T) {
 	if err := bystander.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { bystander.Process.Kill(); bystander.Wait() }()
+	defer func() { _ = bystander.Process.Kill(); _ = bystander.Wait() }()
 	r := record{Token: "T", Name: "old", Spec: "s"}
 	r.Guard.PID, r.Guard.Start = bystander.Process.Pid, "1"
 	if err := r.write(plan); err != nil {

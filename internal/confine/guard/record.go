@@ -139,7 +139,7 @@ func killMarked(ctx context.Context, token string) error {
 				continue
 			}
 			if ok, err := procid.Alive(id); ok && err == nil {
-				unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+				_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 			}
 			unix.Close(fd)
 		}

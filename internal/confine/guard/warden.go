@@ -66,6 +66,7 @@ func (w *Warden) Run(ctx context.Context, cmd engine.Command) (engine.Exit, erro
 	}
 	env = append(env[:len(env):len(env)], mark+"="+r.Token)
 	job := holder.Job{Argv: cmd.Argv, Dir: cmd.Dir, Env: env, Rules: w.Rules}
+	//nolint:contextcheck // what is launched outlives a cancelled context: it waits for the end that was asked for
 	return holder.Run(ctx, cmd, job, func(streams string, files []*os.File) (holder.Tree, error) {
 		return w.launch(r, streams, files)
 	})
@@ -115,8 +116,8 @@ func (w *Warden) launch(r record, streams string, files []*os.File) (holder.Tree
 	}
 	if err != nil {
 		// Without a record nobody else could end it; and it has no job yet.
-		p.Kill()
-		p.Wait()
+		_ = p.Kill()
+		_, _ = p.Wait()
 		os.Remove(group)
 		return fail(err)
 	}
@@ -141,14 +142,14 @@ const graceful = 10 * time.Second
 // Kill makes the guard end its tree.
 func (t *tree) Kill() {
 	t.once.Do(func() {
-		t.p.Signal(unix.SIGTERM)
+		_ = t.p.Signal(unix.SIGTERM)
 		go func() {
 			timer := time.NewTimer(graceful)
 			defer timer.Stop()
 			select {
 			case <-t.ended:
 			case <-timer.C:
-				t.p.Kill()
+				_ = t.p.Kill()
 			}
 		}()
 	})
@@ -224,7 +225,7 @@ func (r record) end(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case time.Now().After(deadline):
-			unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 			deadline = deadline.Add(graceful)
 		}
 	}

@@ -32,7 +32,7 @@ func reapStarted() {
 	for _, p := range started.list {
 		pid, err := syscall.Wait4(p.Pid, nil, syscall.WNOHANG, nil)
 		if pid == p.Pid || err != nil {
-			p.Release()
+			_ = p.Release()
 			continue
 		}
 		rest = append(rest, p)

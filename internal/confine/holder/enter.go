@@ -19,6 +19,7 @@ import (
 // Enter runs a command in the holder; see Run.
 func (c *Client) Enter(ctx context.Context, cmd engine.Command, rules json.RawMessage) (engine.Exit, error) {
 	job := Job{Argv: cmd.Argv, Dir: cmd.Dir, Env: cmd.Env, Rules: rules}
+	//nolint:contextcheck // what is launched outlives a cancelled context: it waits for the end that was asked for
 	return Run(ctx, cmd, job, func(streams string, files []*os.File) (Tree, error) {
 		return c.launch(cmd.Name, streams, files)
 	})
@@ -33,7 +34,7 @@ type heldTree struct {
 }
 
 func (t *heldTree) Kill() {
-	t.once.Do(func() { t.conn.Send(request{Op: opKill, Version: leaseVersion}) })
+	t.once.Do(func() { _ = t.conn.Send(request{Op: opKill, Version: leaseVersion}) })
 }
 
 func (t *heldTree) Gone() <-chan error { return t.gone }

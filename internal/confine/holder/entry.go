@@ -42,7 +42,10 @@ func entryArgs(in Inside, plan string) []string {
 // pid 1 of its own pid namespace; otherwise (alone) it keeps hold of the command's
 // descendants as their subreaper. It returns the exit code.
 func EntryMain(st Stages, files, note string, alone bool) int {
-	closeOnExec(3)
+	if err := closeOnExec(3); err != nil {
+		fmt.Fprintln(os.Stderr, "ambit:", err)
+		return 1
+	}
 	runtime.LockOSThread()
 	hand, err := connFromFile(os.NewFile(fdHand, "hand"))
 	if err != nil {
@@ -70,11 +73,11 @@ func EntryMain(st Stages, files, note string, alone bool) int {
 		}
 	}
 	if prepared != nil {
-		e.control.Send(word{Word: "refused", Failure: failureOf(prepared)})
+		_ = e.control.Send(word{Word: "refused", Failure: failureOf(prepared)})
 		return 0
 	}
 	if err := e.run(); err != nil {
-		e.control.Send(word{Word: "refused", Failure: failureOf(err)})
+		_ = e.control.Send(word{Word: "refused", Failure: failureOf(err)})
 	}
 	return 0
 }
@@ -101,9 +104,7 @@ func receiveWork(hand *Conn) (*Conn, error) {
 			return nil, err
 		}
 	}
-	f := files[0]
-	files = files[1:]
-	return connFromFile(f)
+	return connFromFile(files[0])
 }
 
 // prepare does what needs no job.
@@ -172,12 +173,12 @@ func (e *entry) run() error {
 	}
 	// Readers of the command's streams wait for the last writer: that must not be us.
 	for fd := range 3 {
-		unix.Dup3(int(null.Fd()), fd, 0)
+		_ = unix.Dup3(int(null.Fd()), fd, 0)
 	}
 	if e.job.TTY {
 		closeAll(files[:1])
 	}
-	e.control.Send(word{Word: "started"})
+	_ = e.control.Send(word{Word: "started"})
 	go e.listen()
 	go e.heed(signals)
 	ws := e.await()
@@ -188,7 +189,7 @@ func (e *entry) run() error {
 	} else {
 		w.Code = ws.ExitStatus()
 	}
-	e.control.Send(w)
+	_ = e.control.Send(w)
 	return nil
 }
 
@@ -259,7 +260,7 @@ func (e *entry) listen() {
 		switch w.Word {
 		case "resize":
 			if e.master != nil {
-				unix.IoctlSetWinsize(int(e.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: w.Rows, Col: w.Cols})
+				_ = unix.IoctlSetWinsize(int(e.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: w.Rows, Col: w.Cols})
 			}
 		case "signal":
 			e.forward(syscall.Signal(w.Signal))
@@ -271,11 +272,11 @@ func (e *entry) listen() {
 func (e *entry) forward(s syscall.Signal) {
 	if e.master != nil {
 		if pgrp, err := unix.IoctlGetInt(int(e.master.Fd()), unix.TIOCGPGRP); err == nil && pgrp > 1 {
-			syscall.Kill(-pgrp, s)
+			_ = syscall.Kill(-pgrp, s)
 			return
 		}
 	}
-	syscall.Kill(-e.pid, s)
+	_ = syscall.Kill(-e.pid, s)
 }
 
 // lookCommand finds the command's program the way a shell would, in the PATH of

@@ -35,7 +35,10 @@ type inner struct {
 
 // InnerMain is the inner process. It returns the exit code.
 func InnerMain(st Stages, plan string) int {
-	closeOnExec(3)
+	if err := closeOnExec(3); err != nil {
+		fmt.Fprintln(os.Stderr, "init:", err)
+		return 1
+	}
 	// Entries die with the thread that cloned them; this one stays.
 	runtime.LockOSThread()
 	// No command may read our environment or descriptors.
@@ -65,11 +68,11 @@ func InnerMain(st Stages, plan string) int {
 	}
 	in.inside, err = st.Build(first.Setup)
 	if err != nil {
-		link.Send(event{Event: "failed", Failure: failureOf(err)})
+		_ = link.Send(event{Event: "failed", Failure: failureOf(err)})
 		return 1
 	}
 	if err := in.fork(); err != nil {
-		link.Send(event{Event: "failed", Failure: failureOf(fault.Wrap(fault.Unsupported, "start holder", fmt.Errorf("start entry process: %w", err)))})
+		_ = link.Send(event{Event: "failed", Failure: failureOf(fault.Wrap(fault.Unsupported, "start holder", fmt.Errorf("start entry process: %w", err)))})
 		return 1
 	}
 	if err := link.Send(event{Event: "ready", Notices: in.inside.Notices}); err != nil {
@@ -102,7 +105,7 @@ func InnerMain(st Stages, plan string) int {
 			// Commands come in rows: have the next one's process ready. Failing that,
 			// the next one starts its own and says why it cannot.
 			if in.spare == nil {
-				in.fork()
+				_ = in.fork()
 			}
 		}
 	}
@@ -134,7 +137,7 @@ func (in *inner) obey(spawn chan<- func()) {
 func (in *inner) spawn(o order, files []*os.File) {
 	defer closeAll(files)
 	fail := func(err error) {
-		in.link.Send(event{Event: "failed", ID: o.ID, Failure: failureOf(err)})
+		_ = in.link.Send(event{Event: "failed", ID: o.ID, Failure: failureOf(err)})
 	}
 	if len(files) != 1+len(o.Streams) {
 		fail(fault.New(fault.Internal, "enter holder", "%d descriptors for streams %q", len(files), o.Streams))
@@ -155,7 +158,7 @@ func (in *inner) spawn(o order, files []*os.File) {
 		err := s.hand.Send(handover{Streams: o.Streams}, files...)
 		s.hand.Close()
 		if err == nil {
-			in.link.Send(event{Event: "spawned", ID: o.ID, PID: s.pid})
+			_ = in.link.Send(event{Event: "spawned", ID: o.ID, PID: s.pid})
 			return
 		}
 		in.mu.Lock()
@@ -232,7 +235,7 @@ func (in *inner) reap() {
 		in.mu.Unlock()
 		switch {
 		case ok:
-			in.link.Send(event{Event: "gone", ID: id, Status: entryStatus(ws)})
+			_ = in.link.Send(event{Event: "gone", ID: id, Status: entryStatus(ws)})
 		case in.spare != nil && in.spare.pid == pid:
 			in.spare.hand.Close()
 			in.spare = nil
@@ -258,7 +261,7 @@ func (in *inner) kill(id int) {
 	defer in.mu.Unlock()
 	for pid, i := range in.running {
 		if i == id {
-			syscall.Kill(pid, syscall.SIGKILL)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
 }

@@ -31,22 +31,29 @@ type Lease struct {
 // is never attached to, only closed.
 const leaseVersion = 1
 
-// openProcess returns a descriptor that stays bound to the very process, or nil
-// when it is gone. The identity is checked after opening, so it cannot be
-// another's (C122).
+// errGone says that a process has ended.
+var errGone = errors.New("the process has ended")
+
+// openProcess returns a descriptor that stays bound to the very process; the
+// error is errGone when it has ended. The identity is checked after opening, so
+// it cannot be another's (C122).
 func openProcess(id procid.ID) (*os.File, error) {
 	if id.PID <= 0 {
-		return nil, nil
+		return nil, errGone
 	}
 	fd, err := unix.PidfdOpen(id.PID, 0)
 	switch {
 	case errors.Is(err, unix.ESRCH), errors.Is(err, unix.EINVAL):
-		return nil, nil
+		return nil, errGone
 	case err != nil:
 		return nil, fmt.Errorf("open process %d: %w", id.PID, err)
 	}
 	f := os.NewFile(uintptr(fd), "pidfd")
-	if alive, err := procid.Alive(id); err != nil || !alive {
+	alive, err := procid.Alive(id)
+	if err == nil && !alive {
+		err = errGone
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -56,7 +63,10 @@ func openProcess(id procid.ID) (*os.File, error) {
 // killProcess sends SIGKILL to the very process, if it lives.
 func killProcess(id procid.ID) error {
 	f, err := openProcess(id)
-	if f == nil {
+	if errors.Is(err, errGone) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	defer f.Close()
@@ -70,7 +80,10 @@ func killProcess(id procid.ID) error {
 // polls in short turns, so that ctx is heeded without a second descriptor.
 func waitProcess(ctx context.Context, id procid.ID) error {
 	f, err := openProcess(id)
-	if f == nil {
+	if errors.Is(err, errGone) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	defer f.Close()
@@ -102,21 +115,18 @@ const (
 	logName    = "log"
 )
 
-// readLease returns the lease in a holder's folder; nil when there is none or
-// it is no lease (a crash can leave an empty file).
-func readLease(dir string) (*Lease, error) {
+// readLease returns the lease in a holder's folder; ok is false when there is none
+// or it is no lease (a crash can leave an empty file).
+func readLease(dir string) (l Lease, ok bool, err error) {
 	b, err := os.ReadFile(filepath.Join(dir, leaseName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return Lease{}, false, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read lease: %w", err)
+		return Lease{}, false, fmt.Errorf("read lease: %w", err)
 	}
-	var l Lease
-	if json.Unmarshal(b, &l) != nil {
-		return nil, nil
-	}
-	return &l, nil
+	ok = json.Unmarshal(b, &l) == nil && l.Outer.PID > 0
+	return l, ok, nil
 }
 
 // writeLease replaces the lease atomically. It is not synced: a lease of

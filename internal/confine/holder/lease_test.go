@@ -21,7 +21,7 @@ func sleeper(t *testing.T) (*exec.Cmd, procid.ID) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	id, err := procid.Of(c.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestC122_OnlyTheVeryProcessIsKilled(t *testing.T) {
 	if running(id) {
 		t.Error("a zombie counts as running")
 	}
-	c.Wait()
+	_ = c.Wait()
 	if err := killProcess(id); err != nil {
 		t.Errorf("killing a dead process: %v", err)
 	}

@@ -48,7 +48,7 @@ func (namespaceNest) clear() int {
 		}
 	}
 	if n > 0 && os.Getpid() == 1 { // anywhere else this would reach the whole machine
-		syscall.Kill(-1, syscall.SIGKILL)
+		_ = syscall.Kill(-1, syscall.SIGKILL)
 	}
 	return n
 }
@@ -108,7 +108,7 @@ func signalDescendant(self, pid int, s unix.Signal) {
 	defer unix.Close(fd)
 	for _, d := range descendants(self) {
 		if d == pid {
-			unix.PidfdSendSignal(fd, s, nil, 0)
+			_ = unix.PidfdSendSignal(fd, s, nil, 0)
 			return
 		}
 	}

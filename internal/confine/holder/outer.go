@@ -63,14 +63,17 @@ type live struct {
 
 // OuterMain is the outer process. It returns the exit code.
 func OuterMain(st Stages) int {
-	closeOnExec(3)
+	if err := closeOnExec(3); err != nil {
+		fmt.Fprintln(os.Stderr, "holder:", err)
+		return 1
+	}
 	// The inner process dies with the thread that cloned it; this one stays.
 	runtime.LockOSThread()
 	ready := os.NewFile(fdReady, "ready")
 	err := runOuter(st, ready)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "holder:", err)
-		json.NewEncoder(ready).Encode(reply{Failure: failureOf(err)})
+		_ = json.NewEncoder(ready).Encode(reply{Failure: failureOf(err)})
 		return 1
 	}
 	return 0
@@ -179,8 +182,8 @@ func (o *outer) startInner(st Stages, alive *os.File) error {
 // endInner kills the inner process, and with it every entry, and reaps it: from
 // then on nothing of the plan runs and its mounts are gone.
 func (o *outer) endInner() {
-	o.inner.Kill()
-	o.inner.Wait()
+	_ = o.inner.Kill()
+	_, _ = o.inner.Wait()
 	o.link.Close()
 }
 
@@ -288,7 +291,10 @@ func (o *outer) accept(l *net.UnixListener) {
 				return
 			}
 			fmt.Fprintln(os.Stderr, "holder: accept:", err)
-			time.Sleep(10 * time.Millisecond) // out of descriptors: give connections time to end
+			select { // out of descriptors: an entry that ends gives some back
+			case <-o.innerGone:
+			case <-time.After(10 * time.Millisecond):
+			}
 			continue
 		}
 		o.handlers.Add(1)
@@ -311,7 +317,7 @@ func (o *outer) handle(c *Conn) {
 	go func() {
 		select {
 		case <-o.innerGone:
-			c.sock.CloseRead()
+			_ = c.sock.CloseRead()
 		case <-done:
 		}
 	}()
@@ -322,19 +328,19 @@ func (o *outer) handle(c *Conn) {
 	}
 	defer closeAll(files)
 	if req.Version != leaseVersion && req.Op != opClose {
-		c.Send(reply{Version: leaseVersion, Failure: failureOf(fault.New(fault.Stale, "enter holder",
+		_ = c.Send(reply{Version: leaseVersion, Failure: failureOf(fault.New(fault.Stale, "enter holder",
 			"the holder speaks version %d, this ambit version %d", leaseVersion, req.Version))})
 		return
 	}
 	switch req.Op {
 	case opHello:
-		c.Send(reply{Spec: o.cfg.Spec, Version: leaseVersion, Entries: o.list()})
+		_ = c.Send(reply{Spec: o.cfg.Spec, Version: leaseVersion, Entries: o.list()})
 	case opClose:
 		o.close(c, req.Force)
 	case opRun:
 		o.run(c, req, files)
 	default:
-		c.Send(reply{Failure: failureOf(fault.New(fault.Invalid, "enter holder", "unknown operation %q", req.Op))})
+		_ = c.Send(reply{Failure: failureOf(fault.New(fault.Invalid, "enter holder", "unknown operation %q", req.Op))})
 	}
 }
 
@@ -353,12 +359,12 @@ func (o *outer) list() []engine.Entry {
 // close ends the holder, unless entries live and force is not set.
 func (o *outer) close(c *Conn, force bool) {
 	if !force && !o.quiesce() {
-		c.Send(reply{Entries: o.list(), Failure: failureOf(LiveEntries(o.list()))})
+		_ = c.Send(reply{Entries: o.list(), Failure: failureOf(LiveEntries(o.list()))})
 		return
 	}
 	o.stopOnce.Do(func() { close(o.stop) })
 	<-o.innerGone
-	c.Send(reply{Gone: true})
+	_ = c.Send(reply{Gone: true})
 }
 
 // LiveEntries is the refusal to close or replace a holder that is in use.
@@ -373,7 +379,7 @@ func LiveEntries(es []engine.Entry) error {
 
 // run starts an entry and stays with it: when the client goes, the entry is killed.
 func (o *outer) run(c *Conn, req request, files []*os.File) {
-	refuse := func(err error) { c.Send(reply{Failure: failureOf(err)}) }
+	refuse := func(err error) { _ = c.Send(reply{Failure: failureOf(err)}) }
 	if len(files) != 1+len(req.Streams) {
 		refuse(fault.New(fault.Invalid, "enter holder", "%d descriptors for streams %q", len(files), req.Streams))
 		return
@@ -405,7 +411,7 @@ func (o *outer) run(c *Conn, req request, files []*os.File) {
 	closeAll(files) // the entry has its own now; ours would keep its pipes open
 	select {
 	case ev := <-e.begun:
-		c.Send(reply{Failure: ev.Failure})
+		_ = c.Send(reply{Failure: ev.Failure})
 		if ev.Failure != nil {
 			return
 		}
@@ -429,11 +435,11 @@ func (o *outer) run(c *Conn, req request, files []*os.File) {
 		select {
 		case <-e.gone:
 		default:
-			o.link.Send(order{Op: "kill", ID: id})
+			_ = o.link.Send(order{Op: "kill", ID: id})
 		}
 	}()
 	<-e.gone
-	c.Send(reply{Gone: true, Status: e.how})
-	c.sock.CloseRead()
+	_ = c.Send(reply{Gone: true, Status: e.how})
+	_ = c.sock.CloseRead()
 	<-watch
 }

@@ -3,6 +3,8 @@
 package holder
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -15,7 +17,25 @@ import (
 // process inherited and Go knows nothing about: a descriptor of a directory that
 // reached a command would be a way round every mount.
 func closeOnExec(first uint) error {
-	return unix.CloseRange(first, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
+	err := unix.CloseRange(first, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
+	if err == nil {
+		return nil
+	}
+	// Before Linux 5.11, where only the rung without any confinement runs: one by one.
+	es, derr := os.ReadDir("/proc/self/fd")
+	if derr != nil {
+		return fmt.Errorf("close inherited descriptors: %w", errors.Join(err, derr))
+	}
+	for _, e := range es {
+		fd, err := strconv.ParseUint(e.Name(), 10, 31)
+		if err != nil || uint(fd) < first {
+			continue
+		}
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil && !errors.Is(err, unix.EBADF) {
+			return fmt.Errorf("close inherited descriptors: %w", err)
+		}
+	}
+	return nil
 }
 
 // children returns the pids of a process's children.

@@ -71,7 +71,7 @@ func (s *sink) put(b []byte) error {
 // is gone, but it may have passed its end of the pipe to another entry; so stop
 // reads what there is and does not wait for the last writer.
 func (s *sink) stop() {
-	s.pipe.SetReadDeadline(past)
+	_ = s.pipe.SetReadDeadline(past)
 	<-s.done
 	if s.err == nil {
 		s.drain()
@@ -84,7 +84,7 @@ func (s *sink) drain() {
 	if err != nil {
 		return
 	}
-	raw.Control(func(fd uintptr) {
+	_ = raw.Control(func(fd uintptr) {
 		buf := make([]byte, chunk)
 		for left := 1 << 20; left > 0; { // the largest pipe an unprivileged process can make
 			n, err := unix.Read(int(fd), buf)
@@ -175,7 +175,7 @@ func (f *feed) next(fd int, buf []byte) (int, error) {
 func (f *feed) stop() {
 	if f.wake[1] != nil {
 		f.wake[1].Close() // readable: end of file
-		f.pipe.SetWriteDeadline(past)
+		_ = f.pipe.SetWriteDeadline(past)
 	}
 	<-f.done
 	if f.wake[0] != nil {

@@ -66,7 +66,7 @@ func TestFeedStops(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(in *os.File){
 		"no input":   func(*os.File) {},
-		"much input": func(in *os.File) { go in.WriteString(strings.Repeat("x", 1<<20)) },
+		"much input": func(in *os.File) { go func() { _, _ = in.WriteString(strings.Repeat("x", 1<<20)) }() },
 		"input ends": func(in *os.File) { in.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func Run(ctx context.Context, cmd engine.Command, job Job, launch Launch) (engin
 		}
 	}
 	// Every writer of the tree is gone, so all it said lies in the buffers.
-	control.sock.SetReadDeadline(time.Now().Add(time.Second))
+	_ = control.sock.SetReadDeadline(time.Now().Add(time.Second))
 	last := s.end()
 	exit.Duration = time.Since(begin)
 	switch {
@@ -165,7 +165,7 @@ func (s *session) begin(job Job) {
 	s.writing = make(chan struct{})
 	go func() {
 		defer close(s.writing)
-		s.control.Send(job) // an entry that is gone already shows in its end
+		_ = s.control.Send(job) // an entry that is gone already shows in its end
 	}()
 	if s.in != nil {
 		s.in.start()

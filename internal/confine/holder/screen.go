@@ -35,7 +35,7 @@ func withFd(file *os.File, f func(fd int)) {
 		return
 	}
 	if raw, err := file.SyscallConn(); err == nil {
-		raw.Control(func(fd uintptr) { f(int(fd)) })
+		_ = raw.Control(func(fd uintptr) { f(int(fd)) })
 	}
 }
 
@@ -53,7 +53,7 @@ func RestoreTerminals() {
 	raws.Lock()
 	defer raws.Unlock()
 	for t, st := range raws.state {
-		withFd(t, func(fd int) { term.Restore(fd, st) })
+		withFd(t, func(fd int) { _ = term.Restore(fd, st) })
 	}
 }
 
@@ -78,7 +78,7 @@ func restore(t *os.File) {
 	raws.Lock()
 	defer raws.Unlock()
 	if st := raws.state[t]; st != nil {
-		withFd(t, func(fd int) { term.Restore(fd, st) })
+		withFd(t, func(fd int) { _ = term.Restore(fd, st) })
 		delete(raws.state, t)
 	}
 }
@@ -98,7 +98,7 @@ func newScreen(cmd engine.Command, master *os.File, control *Conn) *screen {
 	// Through the poller, so that reads can be ended.
 	fd, err := unix.FcntlInt(master.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	if err == nil {
-		unix.SetNonblock(fd, true)
+		_ = unix.SetNonblock(fd, true)
 		master.Close()
 		master = os.NewFile(uintptr(fd), "terminal")
 	}
@@ -147,7 +147,7 @@ func (s *screen) start() {
 				s.resize()
 			default:
 				if sg, ok := sig.(syscall.Signal); ok {
-					s.control.Send(word{Word: "signal", Signal: int(sg)})
+					_ = s.control.Send(word{Word: "signal", Signal: int(sg)})
 				}
 			}
 		}
@@ -157,7 +157,7 @@ func (s *screen) start() {
 // resize tells the entry the terminal's present size.
 func (s *screen) resize() {
 	rows, cols := terminalSize(s.cmd.Terminal)
-	s.control.Send(word{Word: "resize", Rows: rows, Cols: cols})
+	_ = s.control.Send(word{Word: "resize", Rows: rows, Cols: cols})
 }
 
 // stop delivers the last output and gives the terminal back.

@@ -72,15 +72,15 @@ func Start(ctx context.Context, cfg Config, setup func() (json.RawMessage, error
 // attach connects to the live holder in dir; nil when none lives. What a dead
 // one left running is ended first.
 func attach(ctx context.Context, dir string) (*Client, *reply, error) {
-	l, err := readLease(dir)
+	l, ok, err := readLease(dir)
 	if err != nil {
 		return nil, nil, fault.Wrap(fault.Unavailable, "open holder", err)
 	}
-	if l == nil {
+	if !ok {
 		return nil, nil, nil
 	}
 	if !running(l.Outer) {
-		return nil, nil, bury(ctx, *l)
+		return nil, nil, bury(ctx, l)
 	}
 	r, err := ask(dir, request{Op: opHello, Version: leaseVersion})
 	if err != nil {
@@ -91,9 +91,9 @@ func attach(ctx context.Context, dir string) (*Client, *reply, error) {
 			return nil, nil, fault.Wrap(fault.Unavailable, "open holder", fmt.Errorf("holder %d does not answer: %w", l.Outer.PID, err)).
 				WithHint("`kill %d` ends it and everything that runs in it", l.Outer.PID)
 		}
-		return nil, nil, bury(ctx, *l)
+		return nil, nil, bury(ctx, l)
 	}
-	return &Client{dir: dir, lease: *l}, r, nil
+	return &Client{dir: dir, lease: l}, r, nil
 }
 
 // bury waits until nothing of a holder whose outer process died is left. The
@@ -168,12 +168,12 @@ func launch(ctx context.Context, cfg Config) (*Lease, error) {
 		return fail(err)
 	}
 	cfgW.Close()
-	stop := context.AfterFunc(ctx, func() { readyR.SetReadDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { _ = readyR.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	var r reply
 	if err := json.NewDecoder(readyR).Decode(&r); err != nil {
 		if ctx.Err() != nil {
-			p.Kill()
+			_ = p.Kill()
 			return nil, fault.Wrap("", "start holder", context.Cause(ctx))
 		}
 		return nil, fault.New(fault.Unavailable, "start holder", "the holder did not start: %s", logTail(cfg.Dir, from))
@@ -218,11 +218,11 @@ func Close(ctx context.Context, planDir string, force bool) error {
 
 // closeLive is Close under the lock.
 func closeLive(ctx context.Context, dir string, force bool) error {
-	l, err := readLease(dir)
+	l, ok, err := readLease(dir)
 	if err != nil {
 		return fault.Wrap(fault.Unavailable, "close holder", err)
 	}
-	if l == nil {
+	if !ok {
 		return nil
 	}
 	if running(l.Outer) {
@@ -242,16 +242,16 @@ func closeLive(ctx context.Context, dir string, force bool) error {
 		}
 	}
 	reapStarted()
-	return bury(ctx, *l)
+	return bury(ctx, l)
 }
 
 // Live lists the entries of the plan's holder; none when none lives.
 func Live(ctx context.Context, planDir string) ([]engine.Entry, error) {
-	l, err := readLease(Dir(planDir))
+	l, ok, err := readLease(Dir(planDir))
 	if err != nil {
 		return nil, fault.Wrap(fault.Unavailable, "list entries", err)
 	}
-	if l == nil || !running(l.Outer) {
+	if !ok || !running(l.Outer) {
 		return nil, nil
 	}
 	r, err := ask(Dir(planDir), request{Op: opHello, Version: leaseVersion})

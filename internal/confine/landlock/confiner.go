@@ -116,10 +116,9 @@ func furnish(reach view.Reach) error {
 		if err := home.MkdirAll(dir, 0o755); err != nil {
 			continue // a command put something else there; it wanted it so
 		}
-		switch f.Kind {
-		case view.KindLink:
+		if f.Kind == view.KindLink {
 			err = home.Symlink(f.Text, f.Target)
-		case view.KindFile:
+		} else {
 			var file *os.File
 			if file, err = home.Create(f.Target, f.Mode); err == nil {
 				_, werr := file.WriteString(f.Text)

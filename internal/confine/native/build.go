@@ -95,13 +95,12 @@ func buildLayout(s setup) (holder.Inside, error) {
 	// Made once, for all entries: the rules bind to the objects as they are now,
 	// before any command could exchange a folder for a link.
 	rules, err := domain.New(domain.Paths{Read: []string{"/"}, Write: append(s.Layout.Writable, "/dev")})
-	if err != nil {
-		return none, err
-	}
 	switch {
 	case n.weakened(weakLandlock):
-	case rules != nil:
+	case err == nil:
 		in.Files, n.Flags = []*os.File{rules.File}, rules.Flags
+	case !errors.Is(err, domain.ErrNone):
+		return none, err
 	default:
 		in.Notices = append(in.Notices, "this kernel has no usable Landlock: the namespaces stand alone")
 	}

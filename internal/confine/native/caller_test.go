@@ -149,6 +149,6 @@ func noProcesses(plan string) func() string {
 // kill9 kills a process that may be gone already.
 func kill9(pid int) {
 	if pid > 0 {
-		unix.Kill(pid, unix.SIGKILL)
+		_ = unix.Kill(pid, unix.SIGKILL)
 	}
 }

@@ -62,18 +62,26 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			if victim != "caller" {
 				pid = planProcess(s.spec.Plan, victim)
 			}
+			if victim == holder.ArgEntry && phase == "running" {
+				// Not the one that waits for the next command.
+				live, err := s.c.Live(t.Context(), s.spec.PlanDir)
+				if err != nil || len(live) != 1 {
+					t.Fatalf("%+v %v", live, err)
+				}
+				pid = live[0].PID
+			}
 			pause(time.Duration(rand.IntN(12_000)) * time.Microsecond)
 			hit[victim+" while "+phase]++
 			kill9(pid)
 			switch {
-			case victim == holder.ArgEntry && pid > 0:
-				c.Wait() // the caller notices by itself
+			case victim == holder.ArgEntry && phase == "running":
+				_ = c.Wait() // the caller notices by itself
 			case victim == holder.ArgOuter || victim == holder.ArgInner:
 				eventually(t, victim+" killed, the caller still runs", func() string { return running(c.Process.Pid) })
-				c.Wait()
+				_ = c.Wait()
 			default:
-				c.Process.Kill()
-				c.Wait()
+				_ = c.Process.Kill()
+				_ = c.Wait()
 			}
 			// The caller is gone: so is its command, whatever else lives on.
 			eventually(t, "commands survive the death of "+victim, func() string {

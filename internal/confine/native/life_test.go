@@ -34,7 +34,7 @@ func TestOneHolderForAll(t *testing.T) {
 		c := startCaller(t, callerJob{Spec: s.spec, Cmd: engine.Command{
 			Name: "x", Dir: s.real, Env: s.env(), Argv: []string{"/bin/sh", "-c", fmt.Sprintf("echo x > by-%d; cat a.txt", i)},
 		}}, &out)
-		wg.Go(func() { c.Wait() })
+		wg.Go(func() { _ = c.Wait() })
 	}
 	for range 4 {
 		wg.Go(func() {
@@ -79,7 +79,7 @@ func TestAnotherSpec(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.cage.Run(ctx, engine.Command{Name: "step one", Argv: []string{"/bin/sh", "-c", "echo x; sleep 1000"}, Dir: "/", Env: s.env(), Stdout: signalWriter{running}})
+		_, _ = s.cage.Run(ctx, engine.Command{Name: "step one", Argv: []string{"/bin/sh", "-c", "echo x; sleep 1000"}, Dir: "/", Env: s.env(), Stdout: signalWriter{running}})
 	}()
 	<-running
 	other := s.spec
@@ -144,7 +144,7 @@ func TestEntriesAreApart(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.cage.Run(ctx, engine.Command{Name: "a", Argv: []string{"/bin/sh", "-c", "echo here > /tmp/shared; echo x; exec sleep 1000"}, Dir: "/", Env: s.env(), Stdout: signalWriter{up}})
+		_, _ = s.cage.Run(ctx, engine.Command{Name: "a", Argv: []string{"/bin/sh", "-c", "echo here > /tmp/shared; echo x; exec sleep 1000"}, Dir: "/", Env: s.env(), Stdout: signalWriter{up}})
 	}()
 	<-up
 	out, exit := s.sh("cat /tmp/shared; ls -d /proc/[0-9]* | wc -l; cat /proc/[0-9]*/comm; kill -0 1 && echo own-keeper; kill -9 -1; echo alive")

@@ -48,9 +48,9 @@ func newStage(t testing.TB) *stage {
 	t.Helper()
 	base := t.TempDir()
 	t.Cleanup(func() { // an overlay's work folder has mode 0
-		filepath.WalkDir(base, func(p string, d os.DirEntry, err error) error {
+		_ = filepath.WalkDir(base, func(p string, d os.DirEntry, err error) error {
 			if d != nil && d.IsDir() && err == nil {
-				os.Chmod(p, 0o700)
+				_ = os.Chmod(p, 0o700)
 			}
 			return nil
 		})

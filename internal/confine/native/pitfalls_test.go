@@ -210,7 +210,7 @@ func forbiddenMain() int {
 		os.Stderr.WriteString(err.Error())
 		return 1
 	}
-	json.NewEncoder(os.Stdout).Encode(p)
+	_ = json.NewEncoder(os.Stdout).Encode(p)
 	return 0
 }
 

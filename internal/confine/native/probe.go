@@ -106,13 +106,13 @@ func check(ctx context.Context) ([]trial, error) {
 	if err != nil {
 		return []trial{failed(trialNamespaces, err)}, nil
 	}
-	stop := context.AfterFunc(ctx, func() { p.Kill() })
+	stop := context.AfterFunc(ctx, func() { _ = p.Kill() })
 	defer stop()
-	r.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = r.SetReadDeadline(time.Now().Add(10 * time.Second))
 	var ts []trial
 	derr := json.NewDecoder(r).Decode(&ts)
-	p.Kill()
-	p.Wait()
+	_ = p.Kill()
+	_, _ = p.Wait()
 	if ctx.Err() != nil {
 		return nil, fault.Wrap("", "probe namespaces", context.Cause(ctx))
 	}
@@ -156,7 +156,7 @@ func CheckMain() int {
 	ok = ok && try(trialDev, r.devices)
 	if ok {
 		try(trialOverlay, r.tryOverlay)
-		ok = try(trialPivot, r.become) && try(trialLimit, func() error { return forbidUserNamespaces(nil) }) &&
+		_ = try(trialPivot, r.become) && try(trialLimit, func() error { return forbidUserNamespaces(nil) }) &&
 			try(trialLoopback, raiseLoopback)
 	}
 	if json.NewEncoder(os.Stdout).Encode(ts) != nil {

@@ -83,7 +83,8 @@ func TestC82_EachLineOfTheProofCanFail(t *testing.T) {
 			line  string
 			weak  func(*stage)
 			needs func(t *testing.T)
-		}) bool {
+		},
+		) bool {
 			return c.line != line
 		})); n != 1 {
 			t.Errorf("%q has %d cases", line, n)

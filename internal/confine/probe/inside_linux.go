@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 
 // InsideMain is the probe inside: it reads targets from standard input, tries
 // them, and writes findings to standard output. It returns the exit code.
-func InsideMain() int {
+func InsideMain(ctx context.Context) int {
 	inherited := inheritedDescriptors() // before anything of ours opens one
 	var t targets
 	line, err := bufio.NewReader(os.Stdin).ReadBytes('\n')
@@ -32,17 +33,32 @@ func InsideMain() int {
 		fmt.Fprintln(os.Stderr, "probe: read targets:", err)
 		return 2
 	}
-	in := &inside{t: t, inherited: inherited}
+	in := &inside{ctx: ctx, t: t, inherited: inherited}
 	for _, l := range []struct {
 		name string
 		try  func()
 	}{
-		{LineRealTree, in.realTree}, {LineOutside, in.outside}, {LineHome, in.home}, {LineState, in.state},
-		{LineDescriptors, in.descriptors}, {LineSockets, in.sockets}, {LineAbstract, in.abstract},
-		{LineTCP, in.tcp}, {LineUDP, in.udp}, {LineIPv6, in.ipv6}, {LineRaw, in.raw},
-		{LineProcesses, in.processes}, {LineSignal, in.signal}, {LineCapability, in.capability},
-		{LineMount, in.mount}, {LineUserns, in.userns}, {LineTerminal, in.terminal},
-		{LineWorkspace, in.workspace}, {LinePrivate, in.private}, {LineShell, in.shell}, {LineLoopback, in.loopback},
+		{LineRealTree, in.realTree},
+		{LineOutside, in.outside},
+		{LineHome, in.home},
+		{LineState, in.state},
+		{LineDescriptors, in.descriptors},
+		{LineSockets, in.sockets},
+		{LineAbstract, in.abstract},
+		{LineTCP, in.tcp},
+		{LineUDP, in.udp},
+		{LineIPv6, in.ipv6},
+		{LineRaw, in.raw},
+		{LineProcesses, in.processes},
+		{LineSignal, in.signal},
+		{LineCapability, in.capability},
+		{LineMount, in.mount},
+		{LineUserns, in.userns},
+		{LineTerminal, in.terminal},
+		{LineWorkspace, in.workspace},
+		{LinePrivate, in.private},
+		{LineShell, in.shell},
+		{LineLoopback, in.loopback},
 	} {
 		if slices.Contains(t.Lines, l.name) {
 			in.line = l.name
@@ -54,7 +70,7 @@ func InsideMain() int {
 		return 2
 	}
 	// The host looks for what was made and then closes our input.
-	io.Copy(io.Discard, os.Stdin)
+	_, _ = io.Copy(io.Discard, os.Stdin)
 	for _, p := range in.made {
 		os.Remove(p)
 	}
@@ -72,7 +88,7 @@ func Reexec(argv []string) (handled bool, exitCode int) {
 	}
 	switch argv[1] {
 	case ArgInside:
-		return true, InsideMain()
+		return true, InsideMain(context.Background())
 	case childArg:
 		return true, 0
 	}
@@ -81,6 +97,7 @@ func Reexec(argv []string) (handled bool, exitCode int) {
 
 // inside is the probe's state.
 type inside struct {
+	ctx       context.Context //nolint:containedctx // one run of one program; every attempt belongs to it
 	t         targets
 	line      string
 	inherited []string
@@ -245,13 +262,14 @@ func (in *inside) abstract() {
 	}
 }
 
-const dialTimeout = 2 * time.Second
+// dialer gives up soon: nobody far away is asked.
+var dialer = net.Dialer{Timeout: 2 * time.Second}
 
 func (in *inside) dial(network, addr string) {
 	if addr == "" {
 		return
 	}
-	c, err := net.DialTimeout(network, addr, dialTimeout)
+	c, err := dialer.DialContext(in.ctx, network, addr)
 	if err == nil {
 		c.Close()
 	}
@@ -267,7 +285,7 @@ const (
 
 // unreachable tries to leave the machine by a datagram, which needs only a route.
 func (in *inside) unreachable(network, host string) {
-	c, err := net.DialTimeout(network, net.JoinHostPort(host, "9"), dialTimeout)
+	c, err := dialer.DialContext(in.ctx, network, net.JoinHostPort(host, "9"))
 	if err == nil {
 		c.Close()
 		err = nil
@@ -278,10 +296,10 @@ func (in *inside) unreachable(network, host string) {
 func (in *inside) tcp() {
 	in.dial("tcp4", in.t.TCP)
 	// Multipath TCP is another protocol to the kernel, and escapes rules on TCP.
-	d := net.Dialer{Timeout: dialTimeout}
+	d := dialer
 	d.SetMultipathTCP(true)
 	if in.t.TCP != "" {
-		c, err := d.Dial("tcp4", in.t.TCP)
+		c, err := d.DialContext(in.ctx, "tcp4", in.t.TCP)
 		if err == nil {
 			c.Close()
 		}
@@ -293,9 +311,9 @@ func (in *inside) udp() {
 	// On an own loopback sending gets through, to nobody: what counts is whether
 	// the host receives it, which the host says.
 	if in.t.UDP != "" {
-		c, err := net.DialTimeout("udp4", in.t.UDP, dialTimeout)
+		c, err := dialer.DialContext(in.ctx, "udp4", in.t.UDP)
 		if err == nil {
-			c.Write([]byte(in.t.Nonce))
+			_, _ = c.Write([]byte(in.t.Nonce))
 			c.Close()
 			err = errors.New("the host received nothing")
 		}
@@ -316,7 +334,8 @@ func (in *inside) raw() {
 		name           string
 		family, typ, p int
 	}{
-		{"packet", unix.AF_PACKET, unix.SOCK_RAW, 0}, {"raw IP", unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP},
+		{"packet", unix.AF_PACKET, unix.SOCK_RAW, 0},
+		{"raw IP", unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP},
 		{"vsock", unix.AF_VSOCK, unix.SOCK_STREAM, 0},
 	} {
 		fd, err := unix.Socket(s.family, s.typ|unix.SOCK_CLOEXEC, s.p)
@@ -428,7 +447,7 @@ func (in *inside) mount() {
 	dir := in.t.TempDir
 	err := unix.Mount("tmpfs", dir, "tmpfs", 0, "")
 	if err == nil {
-		unix.Unmount(dir, unix.MNT_DETACH)
+		_ = unix.Unmount(dir, unix.MNT_DETACH)
 	}
 	in.report("mount", "", err)
 	fd, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
@@ -444,7 +463,7 @@ func (in *inside) mount() {
 }
 
 func (in *inside) userns() {
-	c := exec.Command("/proc/self/exe", childArg)
+	c := exec.CommandContext(in.ctx, "/proc/self/exe", childArg)
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}
 	in.report("clone", "", c.Run())
 }
@@ -500,7 +519,7 @@ func useFolder(dir, nonce string) error {
 }
 
 func (in *inside) shell() {
-	out, err := exec.Command("/bin/sh", "-c", "echo $((6*7))").Output()
+	out, err := exec.CommandContext(in.ctx, "/bin/sh", "-c", "echo $((6*7))").Output()
 	if err == nil && strings.TrimSpace(string(out)) != "42" {
 		err = fmt.Errorf("it answered %q", out)
 	}
@@ -508,13 +527,13 @@ func (in *inside) shell() {
 }
 
 func (in *inside) loopback() {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(in.ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
 		in.report("listen", "", err)
 		return
 	}
 	defer l.Close()
-	c, err := net.DialTimeout("tcp4", l.Addr().String(), dialTimeout)
+	c, err := dialer.DialContext(in.ctx, "tcp4", l.Addr().String())
 	if err == nil {
 		c.Close()
 	}

@@ -66,7 +66,7 @@ func Without(lines []string, names ...string) []string {
 // Prove runs the probe inside and judges what it found.
 func Prove(ctx context.Context, s Subject) (engine.Proof, error) {
 	proof := engine.Proof{Rung: s.Rung, Network: s.Spec.Network, NotCovered: s.NotCovered}
-	c, err := setCanaries(s)
+	c, err := setCanaries(ctx, s)
 	if err != nil {
 		return proof, fault.Wrap(fault.Unavailable, "prove boundary", err)
 	}
@@ -95,7 +95,7 @@ func runInside(ctx context.Context, s Subject, c *canaries) ([]finding, error) {
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		w.Write(append(raw, '\n')) // ends when all is written or r is closed
+		_, _ = w.Write(append(raw, '\n')) // ends when all is written or r is closed
 	}()
 	out := &answer{looked: c.look, done: w}
 	var errs bytes.Buffer
@@ -221,14 +221,14 @@ func (c *canaries) received() bool {
 	if c.udp == nil {
 		return false
 	}
-	c.udp.SetReadDeadline(time.Now().Add(5 * time.Millisecond)) // over loopback it is there or never comes
+	_ = c.udp.SetReadDeadline(time.Now().Add(5 * time.Millisecond)) // over loopback it is there or never comes
 	var b [64]byte
 	n, _, err := c.udp.ReadFrom(b[:])
 	return err == nil && n > 0
 }
 
 // setCanaries listens on the host and gathers what must be out of reach.
-func setCanaries(s Subject) (c *canaries, err error) {
+func setCanaries(ctx context.Context, s Subject) (c *canaries, err error) {
 	t := targets{
 		Nonce: s.Nonce, Lines: s.Lines, Net: s.Spec.Network, PID: os.Getpid(), HomeDir: s.HomeDir, TempDir: s.TempDir,
 		Namespaced: s.Namespaced, Real: s.Real,
@@ -249,7 +249,7 @@ func setCanaries(s Subject) (c *canaries, err error) {
 		return c, err
 	}
 	t.Home = homeObjects(s)
-	if err := c.listen(&t, s); err != nil {
+	if err := c.listen(ctx, &t, s); err != nil {
 		return c, err
 	}
 	c.targets = t
@@ -331,21 +331,22 @@ func (s Subject) shows(p string) bool {
 }
 
 // listen opens the sockets that must not be reached.
-func (c *canaries) listen(t *targets, s Subject) error {
-	if l, err := net.Listen("tcp4", "127.0.0.1:0"); err == nil {
+func (c *canaries) listen(ctx context.Context, t *targets, s Subject) error {
+	var lc net.ListenConfig
+	if l, err := lc.Listen(ctx, "tcp4", "127.0.0.1:0"); err == nil {
 		c.closers = append(c.closers, func() { l.Close() })
 		t.TCP = l.Addr().String()
 	}
-	if l, err := net.Listen("tcp6", "[::1]:0"); err == nil {
+	if l, err := lc.Listen(ctx, "tcp6", "[::1]:0"); err == nil {
 		c.closers = append(c.closers, func() { l.Close() })
 		t.TCP6 = l.Addr().String()
 	}
-	if u, err := net.ListenPacket("udp4", "127.0.0.1:0"); err == nil {
+	if u, err := lc.ListenPacket(ctx, "udp4", "127.0.0.1:0"); err == nil {
 		c.closers = append(c.closers, func() { u.Close() })
 		c.udp, t.UDP = u, u.LocalAddr().String()
 	}
 	name := "ambit-proof-" + s.Nonce
-	if l, err := net.Listen("unix", "@"+name); err == nil {
+	if l, err := lc.Listen(ctx, "unix", "@"+name); err == nil {
 		c.closers = append(c.closers, func() { l.Close() })
 		t.Abstract = append(t.Abstract, name)
 	}

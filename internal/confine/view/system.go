@@ -104,10 +104,7 @@ const (
 
 // people hides other people's homes that lie outside the closed folders.
 func (v *viewer) people() error {
-	b, err := v.host.ReadHead("/etc/passwd", 1<<20)
-	if err != nil {
-		return nil // no accounts, no homes
-	}
+	b, _ := v.host.ReadHead("/etc/passwd", 1<<20) // no accounts, no homes
 	var homes []string
 	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
 		f := strings.Split(s.Text(), ":")

@@ -19,17 +19,61 @@ type toolchain struct {
 // in parts.
 var chains = []toolchain{
 	{".nvm", "NVM_DIR"},
-	{".fnm", "FNM_DIR"}, {".local/share/fnm", ""},
-	{".volta", "VOLTA_HOME"}, {"n", "N_PREFIX"}, {".nodenv", "NODENV_ROOT"}, {".npm-global", ""}, {".npm-packages", ""},
-	{".bun/bin", ""}, {".deno/bin", ""}, {".local/share/pnpm", "PNPM_HOME"}, {".yarn/bin", ""}, {".config/yarn/global/node_modules", ""},
-	{".pyenv", "PYENV_ROOT"}, {".local/pipx/venvs", ""}, {".local/share/pipx/venvs", ""}, {".local/share/pypoetry/venv", ""}, {".poetry/bin", ""},
-	{".local/share/uv", "UV_PYTHON_INSTALL_DIR"}, {".local/lib", ""}, {"miniconda3", ""}, {"miniforge3", ""}, {"anaconda3", ""}, {".rye", "RYE_HOME"},
-	{".rustup", "RUSTUP_HOME"}, {".cargo/bin", ""}, {".cargo/env", ""},
-	{"sdk", ""}, {"go/bin", ""}, {".go", ""}, {".goenv", "GOENV_ROOT"}, {".gvm", ""}, {".local/go", ""}, {".local/share/go", ""},
-	{".sdkman", "SDKMAN_DIR"}, {".jenv", ""}, {".jbang/bin", ""}, {".local/share/coursier/bin", ""},
-	{".asdf", "ASDF_DATA_DIR"}, {".local/share/mise", "MISE_DATA_DIR"}, {".local/share/rtx", ""}, {".proto", "PROTO_HOME"},
-	{".rbenv", "RBENV_ROOT"}, {".rvm", ""}, {".gem/ruby", ""}, {".dotnet", "DOTNET_ROOT"}, {".ghcup", ""}, {".opam", "OPAMROOT"}, {".elan", ""}, {".juliaup", ""},
-	{".nix-profile", ""}, {".local/state/nix", ""}, {".linuxbrew", ""}, {".local/opt", ""}, {".krew/bin", ""}, {".local/share/virtualenv", ""},
+	{".fnm", "FNM_DIR"},
+	{".local/share/fnm", ""},
+	{".volta", "VOLTA_HOME"},
+	{"n", "N_PREFIX"},
+	{".nodenv", "NODENV_ROOT"},
+	{".npm-global", ""},
+	{".npm-packages", ""},
+	{".bun/bin", ""},
+	{".deno/bin", ""},
+	{".local/share/pnpm", "PNPM_HOME"},
+	{".yarn/bin", ""},
+	{".config/yarn/global/node_modules", ""},
+	{".pyenv", "PYENV_ROOT"},
+	{".local/pipx/venvs", ""},
+	{".local/share/pipx/venvs", ""},
+	{".local/share/pypoetry/venv", ""},
+	{".poetry/bin", ""},
+	{".local/share/uv", "UV_PYTHON_INSTALL_DIR"},
+	{".local/lib", ""},
+	{"miniconda3", ""},
+	{"miniforge3", ""},
+	{"anaconda3", ""},
+	{".rye", "RYE_HOME"},
+	{".rustup", "RUSTUP_HOME"},
+	{".cargo/bin", ""},
+	{".cargo/env", ""},
+	{"sdk", ""},
+	{"go/bin", ""},
+	{".go", ""},
+	{".goenv", "GOENV_ROOT"},
+	{".gvm", ""},
+	{".local/go", ""},
+	{".local/share/go", ""},
+	{".sdkman", "SDKMAN_DIR"},
+	{".jenv", ""},
+	{".jbang/bin", ""},
+	{".local/share/coursier/bin", ""},
+	{".asdf", "ASDF_DATA_DIR"},
+	{".local/share/mise", "MISE_DATA_DIR"},
+	{".local/share/rtx", ""},
+	{".proto", "PROTO_HOME"},
+	{".rbenv", "RBENV_ROOT"},
+	{".rvm", ""},
+	{".gem/ruby", ""},
+	{".dotnet", "DOTNET_ROOT"},
+	{".ghcup", ""},
+	{".opam", "OPAMROOT"},
+	{".elan", ""},
+	{".juliaup", ""},
+	{".nix-profile", ""},
+	{".local/state/nix", ""},
+	{".linuxbrew", ""},
+	{".local/opt", ""},
+	{".krew/bin", ""},
+	{".local/share/virtualenv", ""},
 }
 
 // elsewhere are tool chains with a fixed place in a folder that does not show.
@@ -81,7 +125,7 @@ func (v *viewer) commands() {
 			v.expose(d)
 			v.venv(path.Dir(d))
 		}
-		v.needs(d, real)
+		v.needs(real)
 	}
 }
 
@@ -108,7 +152,7 @@ func (v *viewer) venv(root string) {
 }
 
 // needs exposes what the links and scripts of a PATH folder need.
-func (v *viewer) needs(dir, real string) {
+func (v *viewer) needs(real string) {
 	es, err := v.host.ReadDir(real)
 	if err != nil {
 		return
