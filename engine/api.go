@@ -170,6 +170,8 @@ type RecoveredPlan struct {
 	Is     PlanStatus `json:"is"`
 	Action string     `json:"action"` // "rolled forward", "undone", "abandoned", "marked interrupted"
 	Error  string     `json:"error,omitempty"`
+	Paths  []string   `json:"paths,omitempty"` // what the error is about
+	Hint   string     `json:"hint,omitempty"`
 }
 
 // DoctorReport says what this machine can do.
@@ -198,7 +200,8 @@ type Service interface {
 	Discard(ctx context.Context, plan string) (*Plan, error)
 	Restore(ctx context.Context, plan string) (*Plan, error)
 	Undo(ctx context.Context, plan string) (*Plan, error)
-	// Recover repairs one plan, or all that need it when plan is "".
+	// Recover repairs one plan, or all that need it when plan is "". A plan that
+	// needs a person stands in the report with its error and stops no other.
 	Recover(ctx context.Context, plan string) (*RecoverReport, error)
 
 	Exec(ctx context.Context, req ExecRequest) (Exit, error)

@@ -128,7 +128,10 @@ func (c *cell) prove(ctx context.Context, cage Cage, obs Observer) error {
 	if c.plan.Rung == RungNone {
 		return nil
 	}
-	key := c.proofKey()
+	key, err := c.proofKey()
+	if err != nil {
+		return err
+	}
 	path := filepath.Join(c.eng.cfg.StateDir, "proofs", key+".json")
 	var proof Proof
 	if raw, err := os.ReadFile(path); err == nil && json.Unmarshal(raw, &proof) == nil {
@@ -140,10 +143,10 @@ func (c *cell) prove(ctx context.Context, cage Cage, obs Observer) error {
 			return nil
 		}
 	}
-	proof, err := cage.Prove(ctx)
-	if err != nil {
+	if proof, err = cage.Prove(ctx); err != nil {
 		return fault.Wrap("", "prove the boundary", err)
 	}
+	proof.At = c.eng.deps.Now()
 	c.plan.Proof = &proof
 	obs.send(Update{Kind: UpdateProof, At: c.eng.deps.Now(), Proof: &proof})
 	if ok, held, all := proof.Proved(); !ok {
@@ -169,16 +172,40 @@ func (c *cell) prove(ctx context.Context, cage Cage, obs Observer) error {
 	return nil
 }
 
-func (c *cell) proofKey() string {
-	kinds := []string{
-		c.eng.cfg.Version, c.eng.deps.Self.BootID, fmt.Sprint(c.eng.cfg.UID),
-		string(c.plan.Rung), string(c.plan.Options.Network), string(c.plan.Options.Home),
+// proofKey names what a proof vouches for: this build, boot and person, and the
+// shape of the boundary. The spec counts whole but for what differs from plan to
+// plan without changing what is enforced: the plan's own id and folders. What is
+// proved of one resource holds for another that is mounted the same way, and the
+// targets that were tried are in the proof.
+func (c *cell) proofKey() (string, error) {
+	shape := c.spec
+	shape.Plan, shape.PlanDir, shape.Real, shape.Sandbox, shape.Idle = "", "", nil, nil, 0
+	type box struct {
+		Strategy StrategyName
+		Lower    Lower
+		Kinds    []MountKind
+		ReadOnly []bool
 	}
-	for _, rec := range c.plan.Sandboxes {
-		kinds = append(kinds, string(rec.Strategy), string(rec.Lower))
+	var boxes []box
+	for i, rec := range c.plan.Sandboxes {
+		b := box{Strategy: rec.Strategy, Lower: rec.Lower}
+		for _, m := range c.entrances[i].Mounts {
+			b.Kinds, b.ReadOnly = append(b.Kinds, m.Kind), append(b.ReadOnly, m.ReadOnly)
+		}
+		boxes = append(boxes, b)
 	}
-	sum := sha256.Sum256([]byte(strings.Join(kinds, "\x00")))
-	return hex.EncodeToString(sum[:12])
+	raw, err := json.Marshal(struct {
+		Version, Boot string
+		UID           int
+		Rung          Rung
+		Spec          CageSpec
+		Boxes         []box
+	}{c.eng.cfg.Version, c.eng.deps.Self.BootID, c.eng.cfg.UID, c.plan.Rung, shape, boxes})
+	if err != nil {
+		return "", fault.Wrap(fault.Internal, "name the proof", err)
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:12]), nil
 }
 
 // restack closes the holder so that layers can change under it. While commands

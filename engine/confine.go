@@ -128,6 +128,7 @@ type Entry struct {
 
 // Proof is what the probe found.
 type Proof struct {
+	At      time.Time   `json:"at,omitzero"` // when; a proof counts until the machine, the build or the boundary changes
 	Rung    Rung        `json:"rung"`
 	Network Network     `json:"network"`
 	Lines   []ProofLine `json:"lines"`

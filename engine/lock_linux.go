@@ -19,6 +19,17 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
+// lockShared waits for a shared lock; anybody who tries for the exclusive one
+// meanwhile does not get it.
+func lockShared(f *os.File) error {
+	for {
+		err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLKW, &unix.Flock_t{Type: unix.F_RDLCK})
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
 func isLocked(f *os.File) (bool, error) {
 	l := unix.Flock_t{Type: unix.F_WRLCK}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &l); err != nil {

@@ -20,6 +20,8 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
+func lockShared(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_SH) }
+
 func isLocked(f *os.File) (bool, error) {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {

@@ -21,6 +21,11 @@ func (e *Engine) withPlan(ctx context.Context, id, doing string, fn func(p *Plan
 		return fault.New(fault.Conflict, doing, "plan %s was discarded", id).
 			WithHint("`ambit restore %s` brings it back", id)
 	}
+	if p.Status == PlanStaging {
+		if making, err := e.beingMade(); err != nil || making {
+			return errors.Join(err, fault.New(fault.Conflict, doing, "plan %s is being made", id).WithHint("wait until its process has made it"))
+		}
+	}
 	lock, err := e.lockPlan(ctx, p.ID, p.Dir, doing)
 	if err != nil {
 		return err
@@ -148,7 +153,7 @@ func (e *Engine) resolveHere(ctx context.Context, dir string) (*Plan, error) {
 		return nil, err
 	}
 	for _, p := range ps {
-		if p.Status != PlanDiscarded {
+		if p.Status != PlanDiscarded && p.Status != PlanStaging {
 			return e.present(p), nil
 		}
 	}

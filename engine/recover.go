@@ -26,15 +26,18 @@ func (e *Engine) Recover(ctx context.Context, plan string) (*RecoverReport, erro
 			return nil, err
 		}
 	}
-	var errs []error
+	dead, err := e.deadStaging(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range ps {
-		if e.held(p.Dir) {
+		if e.held(p.Dir) || (p.Status == PlanStaging && !dead[p.ID]) {
 			continue // a living process sees to it
 		}
 		done, err := e.recoverPlan(ctx, p)
 		if err != nil {
-			done = &RecoveredPlan{Plan: p.ID, Was: p.Status, Is: p.Status, Action: "needs you", Error: err.Error()}
-			errs = append(errs, err)
+			f := fault.As(err)
+			done = &RecoveredPlan{Plan: p.ID, Was: p.Status, Is: p.Status, Action: "needs you", Error: err.Error(), Paths: f.Paths, Hint: f.Hint}
 		}
 		if done != nil {
 			rep.Plans = append(rep.Plans, *done)
@@ -43,9 +46,11 @@ func (e *Engine) Recover(ctx context.Context, plan string) (*RecoverReport, erro
 	if plan == "" {
 		swept, err := e.sweep(ctx, ps)
 		rep.Swept = swept
-		errs = append(errs, err)
+		if err != nil {
+			return rep, err
+		}
 	}
-	return rep, errors.Join(errs...)
+	return rep, nil
 }
 
 func (e *Engine) recoverPlan(ctx context.Context, p *Plan) (*RecoveredPlan, error) {

@@ -33,7 +33,7 @@ func (e *Engine) Stage(ctx context.Context, req StageRequest) (*Plan, error) {
 	if opts.Lower == "" {
 		opts.Lower = LowerFrozen
 	}
-	p, err := e.newPlan(ctx, "run", req.Ticket.ID, req.Ticket.Objective, req.Dir, opts)
+	p, lock, err := e.beginPlan(ctx, "run", req.Ticket.ID, req.Ticket.Objective, req.Dir, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +44,6 @@ func (e *Engine) Stage(ctx context.Context, req StageRequest) (*Plan, error) {
 	}
 	p.Agent, p.AgentTTY = req.Agent, req.AgentTTY
 	p.Steps = planSteps(req.Dag)
-	lock, err := e.lockPlan(ctx, p.ID, p.Dir, "stage")
-	if err != nil {
-		return nil, err
-	}
 	err = func() error {
 		if err := e.stage(ctx, p, rs, req.Observe); err != nil {
 			return err

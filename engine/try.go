@@ -22,11 +22,7 @@ func (e *Engine) Try(ctx context.Context, req TryRequest) (*TryResult, error) {
 	if opts.Lower == "" {
 		opts.Lower = LowerLive
 	}
-	p, err := e.newPlan(ctx, "try", "try", strings.Join(req.Argv, " "), req.Dir, opts)
-	if err != nil {
-		return nil, err
-	}
-	lock, err := e.lockPlan(ctx, p.ID, p.Dir, "try")
+	p, lock, err := e.beginPlan(ctx, "try", "try", strings.Join(req.Argv, " "), req.Dir, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -172,8 +172,14 @@ func TestFaultAtEveryCall(t *testing.T) {
 			err := op.do()
 			hit := f.hit()
 			f.arm(0)
-			if _, rerr := eng.Recover(ctx, ""); rerr != nil {
+			rep, rerr := eng.Recover(ctx, "")
+			if rerr != nil {
 				t.Fatalf("%s with call %d failing (%v): recover: %v", op.name, n, err, rerr)
+			}
+			for _, p := range rep.Plans {
+				if p.Error != "" {
+					t.Fatalf("%s with call %d failing (%v): recover: %s", op.name, n, err, p.Error)
+				}
 			}
 			age := w.age()
 			if age == "" {

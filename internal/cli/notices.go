@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ambit-run/ambit/engine"
 )
@@ -24,7 +25,11 @@ func (n *notices) observe(u engine.Update) {
 		n.line(u.Text)
 	case engine.UpdateProof:
 		if u.Proof != nil {
-			n.line(proofLine(*u.Proof))
+			line := proofLine(*u.Proof)
+			if age := u.At.Sub(u.Proof.At); !u.Proof.At.IsZero() && age > time.Minute {
+				line += ", proved at " + u.Proof.At.Local().Format("15:04") + " and unchanged since"
+			}
+			n.line(line)
 		}
 	case engine.UpdateProgress:
 		// Only that a phase began: long work is seldom, and a log wants no bar.

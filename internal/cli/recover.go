@@ -46,14 +46,16 @@ func runRecover(ctx context.Context, d *deps, ref string) error {
 		rep.Plans = []engine.RecoveredPlan{}
 	}
 	var failed []string
+	broken := 0
 	for _, p := range rep.Plans {
 		if p.Error != "" {
-			failed = append(failed, p.Plan+": "+p.Error)
+			broken++
+			failed = append(append(failed, p.Plan+": "+p.Error), p.Paths...)
 		}
 	}
 	var failure error
 	if len(failed) > 0 {
-		failure = fault.New(fault.Conflict, "recover", "%s could not be repaired", plural(len(failed), "plan")).
+		failure = fault.New(fault.Conflict, "recover", "%s could not be repaired", plural(broken, "plan")).
 			WithPaths(failed...).WithHint("both versions are kept; look at the paths named, then run ambit recover again")
 	}
 	if d.json {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -109,8 +110,13 @@ func author(git *gitx.Git) func(context.Context, engine.Resource) string {
 	}
 }
 
-// buildID tells builds apart: a boundary proved by one build says nothing about another.
+// buildID tells builds apart, also those that carry no version: a boundary proved
+// by one build says nothing about another.
 func buildID() string {
 	b := build()
-	return b.Version + " " + b.Commit
+	id := b.Version + " " + b.Commit
+	if info, err := os.Stat("/proc/self/exe"); err == nil {
+		id += fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
+	}
+	return id
 }
