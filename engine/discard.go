@@ -11,6 +11,9 @@ import (
 
 // Discard moves a plan to the trash: one rename, whatever its size. See Service.
 func (e *Engine) Discard(ctx context.Context, plan string) (*Plan, error) {
+	if p, err := e.forget(ctx, plan); err != nil || p != nil {
+		return p, err
+	}
 	var out *Plan
 	err := e.withPlan(ctx, plan, "discard", func(p *Plan) error {
 		out = p
@@ -32,6 +35,24 @@ func (e *Engine) Discard(ctx context.Context, plan string) (*Plan, error) {
 		return e.finishDiscard(p)
 	})
 	return out, err
+}
+
+// forget drops the row of a plan whose folder somebody removed: there is nothing
+// left that could be kept. Nil means that the plan is there.
+func (e *Engine) forget(ctx context.Context, plan string) (*Plan, error) {
+	p, err := e.deps.Store.Plan(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(p.Dir); p.Status == PlanDiscarded || p.Status == PlanStaging || !errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if _, err := os.Lstat(filepath.Join(e.trashDir(), p.ID)); err == nil {
+		return nil, nil
+	}
+	p.Status = PlanDiscarded
+	p.Notices = append(p.Notices, "its folder was gone already, so it cannot be restored")
+	return p, e.deps.Store.DeletePlan(ctx, p.ID)
 }
 
 // finishDiscard moves the folder, if a crash has not let it happen yet.

@@ -25,7 +25,7 @@ func (e *Engine) lockPlan(ctx context.Context, id, dir, doing string) (*planLock
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.NotFound, doing, "the folder of plan %s is gone", id).
-			WithHint("`ambit recover` says what is left of it")
+			WithHint("put it back if you moved it; `ambit discard %s` forgets the plan", id)
 	}
 	if err != nil {
 		return nil, folderFault(doing, err)

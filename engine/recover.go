@@ -31,8 +31,8 @@ func (e *Engine) Recover(ctx context.Context, plan string) (*RecoverReport, erro
 		return nil, err
 	}
 	for _, p := range ps {
-		if e.held(p.Dir) || (p.Status == PlanStaging && !dead[p.ID]) {
-			continue // a living process sees to it
+		if (p.Status == PlanStaging && !dead[p.ID]) || !e.needsRepair(p) || e.held(p.Dir) {
+			continue // nothing to do, or a living process sees to it
 		}
 		done, err := e.recoverPlan(ctx, p)
 		if err != nil {
@@ -53,6 +53,31 @@ func (e *Engine) Recover(ctx context.Context, plan string) (*RecoverReport, erro
 	return rep, nil
 }
 
+// needsRepair reports whether a plan may have been left in the middle of
+// something. It takes no lock: a plan that needs nothing is not disturbed.
+func (e *Engine) needsRepair(p *Plan) bool {
+	switch p.Status {
+	case PlanStaging, PlanRunning, PlanApplying, PlanUndoing, PlanDiscarded:
+		return true
+	}
+	if _, err := os.Stat(p.Dir); err != nil {
+		return true
+	}
+	last, _, err := p.journal().open()
+	if err != nil || last == nil {
+		return err != nil
+	}
+	for _, a := range p.Applies {
+		if a.ID == last.Apply {
+			return a.Status != settled[last.Kind]
+		}
+	}
+	return true
+}
+
+// settled are the states of an apply's record once the journal has said its last word.
+var settled = map[journalKind]string{journalDone: applyCommitted, journalUndone: applyUndone, journalAbandon: applyAbandoned}
+
 func (e *Engine) recoverPlan(ctx context.Context, p *Plan) (*RecoveredPlan, error) {
 	if p.Status == PlanDiscarded {
 		return nil, e.finishDiscard(p)
@@ -62,7 +87,8 @@ func (e *Engine) recoverPlan(ctx context.Context, p *Plan) (*RecoveredPlan, erro
 		if p.Status == PlanStaging {
 			return &RecoveredPlan{Plan: p.ID, Was: p.Status, Is: "", Action: "removed: it never came to be"}, e.deps.Store.DeletePlan(ctx, p.ID)
 		}
-		return nil, fault.New(fault.NotFound, "recover", "the folder of plan %s (%s) is gone", p.ID, p.Dir)
+		return nil, fault.New(fault.NotFound, "recover", "the folder of plan %s (%s) is gone", p.ID, p.Dir).
+			WithHint("put it back if you moved it; `ambit discard %s` forgets the plan", p.ID)
 	}
 	lock, err := e.lockPlan(ctx, p.ID, p.Dir, "recover")
 	if err != nil {
@@ -131,7 +157,7 @@ func (e *Engine) repairApply(ctx context.Context, p *Plan) (string, error) {
 	}
 	// The last apply is finished; the store may have missed the news.
 	e.ensureApply(p, *last)
-	want, status := map[journalKind]string{journalDone: applyCommitted, journalUndone: applyUndone, journalAbandon: applyAbandoned}[last.Kind], p.Status
+	want, status := settled[last.Kind], p.Status
 	if p.Status == PlanApplying || p.Status == PlanUndoing {
 		switch last.Kind {
 		case journalDone:

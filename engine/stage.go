@@ -179,8 +179,13 @@ func (e *Engine) unstage(ctx context.Context, p *Plan) error {
 		rec := p.Sandboxes[i]
 		sb, err := e.attach(ctx, rec)
 		if err != nil {
-			// Half made: creating is idempotent, so finish it, then remove it.
+			// Half made: creating is idempotent, so finish it, then remove it. One
+			// that cannot be finished lies in the plan's folder alone, except for what
+			// git_worktree registers: that keeps its row, which is how it is found again.
 			if sb, err = e.recreate(ctx, p, rec); err != nil {
+				if rec.Strategy == StrategyGitWorktree {
+					return err
+				}
 				continue
 			}
 		}

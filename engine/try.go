@@ -58,6 +58,9 @@ func (e *Engine) try(ctx context.Context, p *Plan, rs []Resource, req TryRequest
 		Stdin: req.Console.Stdin, Stdout: req.Console.Stdout, Stderr: req.Console.Stderr,
 		TTY: req.Console.Terminal != nil, Terminal: req.Console.Terminal,
 	})
+	if fault.Is(runErr, fault.NotFound) { // there is no such command: nothing ran, nothing is kept
+		return nil, errors.Join(runErr, c.close(ctx, true), e.unstage(ctx, p))
+	}
 	s := &p.Steps[0]
 	s.EndedAt, s.Exit = e.deps.Now(), &exit
 	switch {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -21,7 +22,14 @@ import (
 func TestKillHolder(t *testing.T) {
 	bin := build(t)
 	seed := uint64(time.Now().UnixNano())
-	n := max(4, rounds(t)/20)
+	n := max(6, rounds(t)/20)
+	var hit atomic.Int64
+	t.Cleanup(func() {
+		t.Logf("%d rounds, %d holders killed while a step ran", n, hit.Load())
+		if hit.Load() == 0 {
+			t.Error("no holder was killed: the test proves nothing")
+		}
+	})
 	for i := range n {
 		victim := []string{"ambit-holder", "ambit-init"}[i%2]
 		t.Run(fmt.Sprintf("%03d-%s", i, victim), func(t *testing.T) {
@@ -39,8 +47,13 @@ func TestKillHolder(t *testing.T) {
 			pid := w.awaitProcess(victim, done)
 			if pid != 0 {
 				time.Sleep(time.Duration(rng.IntN(60_000)) * time.Microsecond)
-				_ = syscall.Kill(pid, syscall.SIGKILL) // gone already is fine: then this round says nothing
+				killed := syscall.Kill(pid, syscall.SIGKILL) == nil
 				<-done
+				if code := cmd.ProcessState.ExitCode(); killed && code != 0 {
+					hit.Add(1)
+				} else if code == 0 && w.status() != "review" {
+					t.Errorf("the run says it went well, but the plan is %s:\n%s", w.status(), out.String())
+				}
 			}
 			w.recoverAndCheck()
 			w.finish()
