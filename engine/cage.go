@@ -48,8 +48,22 @@ func (e *Engine) openCell(ctx context.Context, p *Plan, environ []string) (*cell
 	return c, nil
 }
 
+// resourcesThere says which resource of the plan has vanished, if one has.
+func (c *cell) resourcesThere(doing string) error {
+	for _, rec := range c.plan.Sandboxes {
+		if _, err := os.Stat(rec.Resource.Path); errors.Is(err, os.ErrNotExist) {
+			return fault.New(fault.NotFound, doing, "%s, which plan %s works on, is gone", rec.Resource.Path, c.plan.ID).
+				WithHint("put it back at that path; until then the plan's own work is kept in %s", rec.Dir)
+		}
+	}
+	return nil
+}
+
 // enter asks the sandboxes what the cage must mount and builds its spec.
 func (c *cell) enter(ctx context.Context) error {
+	if err := c.resourcesThere("enter"); err != nil {
+		return err
+	}
 	c.entrances = nil
 	for _, rec := range c.plan.Sandboxes {
 		en, err := c.boxes[rec.ID].Enter(ctx)

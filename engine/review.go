@@ -37,6 +37,9 @@ func (e *Engine) Review(ctx context.Context, req ReviewRequest) (*Review, error)
 // review computes the changesets of all sandboxes, annotated and selected.
 func (e *Engine) review(ctx context.Context, c *cell, req ReviewRequest) (*Review, error) {
 	p := c.plan
+	if err := c.resourcesThere("compare"); err != nil {
+		return nil, err
+	}
 	from, to := CheckpointCreation, CheckpointNow
 	if req.Step != "" {
 		s, err := p.step(req.Step)

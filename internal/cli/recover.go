@@ -46,17 +46,19 @@ func runRecover(ctx context.Context, d *deps, ref string) error {
 		rep.Plans = []engine.RecoveredPlan{}
 	}
 	var failed []string
-	broken := 0
+	broken, hint := 0, "both versions are kept; look at the paths named, then run ambit recover again"
 	for _, p := range rep.Plans {
 		if p.Error != "" {
-			broken++
+			if broken++; p.Hint != "" {
+				hint = p.Hint
+			}
 			failed = append(append(failed, p.Plan+": "+p.Error), p.Paths...)
 		}
 	}
 	var failure error
 	if len(failed) > 0 {
 		failure = fault.New(fault.Conflict, "recover", "%s could not be repaired", plural(broken, "plan")).
-			WithPaths(failed...).WithHint("both versions are kept; look at the paths named, then run ambit recover again")
+			WithPaths(failed...).WithHint("%s", hint)
 	}
 	if d.json {
 		if failure != nil {
