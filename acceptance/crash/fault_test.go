@@ -70,11 +70,21 @@ const faultTicket = `# Faults
 // when f says so.
 func (w *world) newEngine(f *faults) *engine.Engine {
 	w.t.Helper()
+	git := w.hostGit()
+	files := applytree.New(applytree.Options{Intercept: f.call})
+	return w.engineWith(git, files, applygit.New(applygit.Config{Git: git, Files: files, Intercept: f.call}, engine.ToCommit))
+}
+
+func (w *world) hostGit() *gitx.Git {
+	return gitx.New(gitx.Config{Path: os.Getenv("PATH"), Home: filepath.Join(w.base, "home"), Dir: filepath.Join(w.home, "git")})
+}
+
+func (w *world) engineWith(git *gitx.Git, targets ...engine.Target) *engine.Engine {
+	w.t.Helper()
 	ctx := context.Background()
 	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		w.t.Fatal(err)
 	}
-	git := gitx.New(gitx.Config{Path: os.Getenv("PATH"), Home: filepath.Join(w.base, "home"), Dir: filepath.Join(w.home, "git")})
 	store, err := sqlite.Open(ctx, filepath.Join(w.home, "ambit.db"))
 	if err != nil {
 		w.t.Fatal(err)
@@ -91,18 +101,37 @@ func (w *world) newEngine(f *faults) *engine.Engine {
 	eng, err := engine.New(engine.Config{StateDir: w.home, HomeDir: filepath.Join(w.base, "home"), UID: os.Geteuid()}, engine.Deps{
 		Store: store, Discoverer: discover.New(git, w.home),
 		Strategies: sandbox.All(sandbox.Deps{Git: git}), Confiners: confine.All(),
-		Targets: []engine.Target{
-			applytree.New(applytree.Options{Intercept: f.call}),
-			applygit.New(applygit.Config{Git: git, Files: applytree.New(applytree.Options{Intercept: f.call}), Intercept: f.call}, engine.ToCommit),
-		},
-		Self:  engine.Lease{PID: self.PID, Start: self.Start, BootID: self.Boot, PIDNS: self.NS},
-		Alive: func(engine.Lease) bool { return false },
-		Now:   time.Now, Rand: rand.Reader,
+		Targets: targets,
+		Self:    engine.Lease{PID: self.PID, Start: self.Start, BootID: self.Boot, PIDNS: self.NS},
+		Alive:   func(engine.Lease) bool { return false },
+		Now:     time.Now, Rand: rand.Reader,
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return eng
+}
+
+// faultPlan stages and runs the fault ticket over both resources.
+func (w *world) faultPlan(eng *engine.Engine, environ []string) *engine.Plan {
+	w.t.Helper()
+	ctx := context.Background()
+	tk, ds := ticket.Parse("faults.md", []byte(faultTicket), ticket.Options{})
+	if err := ticket.AsError("parse", ds); err != nil {
+		w.t.Fatal(err)
+	}
+	dag, _ := ticket.Build(tk, ticket.BuildOptions{})
+	p, err := eng.Stage(ctx, engine.StageRequest{
+		Dir: w.repo, Resources: []string{w.repo, w.dir}, Ticket: tk, TicketSrc: []byte(faultTicket), Dag: dag, Environ: environ,
+		Options: engine.PlanOptions{Env: []string{"DIR"}, Home: engine.HomeHidden, Network: engine.NetworkNone},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := eng.Run(ctx, engine.RunRequest{Plan: p.ID, Environ: environ}); err != nil {
+		w.t.Fatal(err)
+	}
+	return p
 }
 
 // TestFaultAtEveryCall fails every file-system call of an apply, and of an undo,
@@ -114,21 +143,7 @@ func TestFaultAtEveryCall(t *testing.T) {
 	eng := w.newEngine(&f)
 	ctx := context.Background()
 	environ := []string{"PATH=" + os.Getenv("PATH"), "DIR=" + w.dir}
-	tk, ds := ticket.Parse("faults.md", []byte(faultTicket), ticket.Options{})
-	if err := ticket.AsError("parse", ds); err != nil {
-		t.Fatal(err)
-	}
-	dag, _ := ticket.Build(tk, ticket.BuildOptions{})
-	p, err := eng.Stage(ctx, engine.StageRequest{
-		Dir: w.repo, Resources: []string{w.repo, w.dir}, Ticket: tk, TicketSrc: []byte(faultTicket), Dag: dag, Environ: environ,
-		Options: engine.PlanOptions{Env: []string{"DIR"}, Home: engine.HomeHidden, Network: engine.NetworkNone},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := eng.Run(ctx, engine.RunRequest{Plan: p.ID, Environ: environ}); err != nil {
-		t.Fatal(err)
-	}
+	p := w.faultPlan(eng, environ)
 	apply := func() error {
 		_, err := eng.Apply(ctx, engine.ApplyRequest{Plan: p.ID})
 		return err
