@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ambit-run/ambit/fault"
@@ -25,6 +26,9 @@ const (
 	insideDir   = "/run/ambit"
 	insideExe   = "/run/ambit/ambit"
 	insideEmpty = "/run/ambit/empty" // an empty file, for masks
+	insideVoid  = "/run/ambit/void"  // an empty folder, for masks
+	// insideScratch holds all private folders while the root is made.
+	insideScratch = "/run/ambit/scratch"
 )
 
 // setup is what the outer process sends to the inner one.
@@ -148,7 +152,7 @@ func (r *root) base(exe int) error {
 	if err := r.devices(); err != nil {
 		return err
 	}
-	d, err := r.mkdirAll(insideDir, 0o755, false)
+	d, err := r.mkdirAll(insideVoid, 0o555, false)
 	if err != nil {
 		return err
 	}
@@ -191,12 +195,7 @@ func (r *root) apply(op view.Op) error {
 	case view.KindAlias:
 		return r.alias(op)
 	case view.KindTmpfs:
-		at, err := r.mkdirAll(op.Target, 0o755, op.Private)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(at)
-		return mountAt(at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=%04o", op.Mode))
+		return r.private(op.Target, op.Mode, op.Private)
 	case view.KindDir:
 		at, err := r.mkdirAll(op.Target, op.Mode, op.Private)
 		if err != nil {
@@ -239,6 +238,40 @@ func sameObject(a, b int) bool {
 	const mask = unix.STATX_INO | unix.STATX_MNT_ID
 	return unix.Statx(a, "", unix.AT_EMPTY_PATH, mask, &x) == nil && unix.Statx(b, "", unix.AT_EMPTY_PATH, mask, &y) == nil &&
 		x.Ino == y.Ino && x.Dev_major == y.Dev_major && x.Dev_minor == y.Dev_minor && x.Mnt_id == y.Mnt_id
+}
+
+// private makes an empty private folder. All of them are folders of one file
+// system in memory, since making and ending each costs more than all the rest of
+// a mount.
+func (r *root) private(target string, mode uint32, aside bool) error {
+	if r.scratch == 0 {
+		at, err := r.mkdirAll(insideScratch, 0o700, false)
+		if err != nil {
+			return err
+		}
+		err = mountAt(at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700")
+		unix.Close(at)
+		if err != nil {
+			return fmt.Errorf("mount private folders: %w", err)
+		}
+		if r.scratch, err = r.handle(insideScratch); err != nil {
+			return err
+		}
+	}
+	name := strconv.Itoa(r.privates)
+	r.privates++
+	if err := unix.Mkdirat(r.scratch, name, mode); err != nil {
+		return err
+	}
+	dir, err := openBeneath(r.scratch, name, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	if err := unix.Fchmodat(unix.AT_FDCWD, fdPath(dir), mode, 0); err != nil { // whatever the umask
+		return err
+	}
+	return r.bind(dir, target, false, aside)
 }
 
 // overlay mounts an overlay. Layers go by descriptor: that binds what was
@@ -363,18 +396,19 @@ func (r *root) mask(op view.Op) error {
 	if err := unix.Fstat(at, &st); err != nil {
 		return err
 	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFLNK:
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
 		return nil
-	case unix.S_IFDIR:
-		return mountAt(at, "tmpfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0555,size=4k")
 	}
-	empty, err := r.handle(insideEmpty)
+	mask := insideEmpty
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		mask = insideVoid
+	}
+	src, err := r.handle(mask)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(empty)
-	tree, err := cloneTree(empty)
+	defer unix.Close(src)
+	tree, err := cloneTree(src)
 	if err != nil {
 		return err
 	}
@@ -388,6 +422,13 @@ func (r *root) mask(op view.Op) error {
 // become makes the new root the root, lets go of the old one for good, and makes
 // the root itself read-only.
 func (r *root) become() error {
+	if r.scratch != 0 {
+		// The folders stay where they are bound; nobody needs the whole any more.
+		if err := unix.Unmount(fdPath(r.scratch), unix.MNT_DETACH); err != nil {
+			return fmt.Errorf("let go of private folders: %w", err)
+		}
+		unix.Close(r.scratch)
+	}
 	if err := unix.Fchdir(r.fd); err != nil {
 		return fmt.Errorf("enter new root: %w", err)
 	}

@@ -19,11 +19,7 @@ func (r *root) devices() error {
 	if err != nil {
 		return err
 	}
-	err = mountAt(at, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=0755,size=64k")
 	unix.Close(at)
-	if err != nil {
-		return fmt.Errorf("mount dev: %w", err)
-	}
 	for _, n := range deviceNodes {
 		src, err := openHost("/dev/" + n)
 		if err != nil {
@@ -48,22 +44,14 @@ func (r *root) devices() error {
 			return &os.PathError{Op: "link", Path: "/dev/" + name, Err: err}
 		}
 	}
-	for _, m := range []struct {
-		at, fstype, options string
-		flags               uintptr
-	}{
-		{"/dev/pts", "devpts", "newinstance,ptmxmode=0666,mode=0620", unix.MS_NOSUID | unix.MS_NOEXEC},
-		{"/dev/shm", "tmpfs", "mode=1777", unix.MS_NOSUID | unix.MS_NODEV},
-	} {
-		at, err := r.mkdirAll(m.at, 0o755, false)
-		if err != nil {
-			return err
-		}
-		err = mountAt(at, m.fstype, m.flags, m.options)
-		unix.Close(at)
-		if err != nil {
-			return fmt.Errorf("mount %s: %w", m.at, err)
-		}
+	pts, err := r.mkdirAll("/dev/pts", 0o755, false)
+	if err != nil {
+		return err
 	}
-	return nil
+	err = mountAt(pts, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
+	unix.Close(pts)
+	if err != nil {
+		return fmt.Errorf("mount /dev/pts: %w", err)
+	}
+	return r.private("/dev/shm", 0o1777, false)
 }

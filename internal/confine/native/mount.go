@@ -24,9 +24,11 @@ func fdPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 // root is the new root while it is being made.
 type root struct {
-	fd      int
-	files   int // read-only files made so far
-	notices []string
+	fd       int
+	files    int // read-only files made so far
+	scratch  int // handle of the file system that all private folders share; 0 before the first
+	privates int // private folders made so far
+	notices  []string
 }
 
 // rel turns an absolute inside path into one relative to the root.

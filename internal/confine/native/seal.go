@@ -30,7 +30,7 @@ func entryAttr(in holder.Inside) *syscall.SysProcAttr {
 
 // procReadOnly and procMasked are the parts of proc that a process of uid 0
 // without any capability could still use against the host, since the kernel
-// compares the uid there.
+// compares the uid there. Any other uid is refused by the files' own modes.
 var (
 	procReadOnly = []string{"sys", "irq", "bus", "fs", "sysrq-trigger"}
 	procMasked   = []string{"kcore", "keys", "key-users", "timer_list", "sched_debug", "latency_stats", "acpi", "asound", "scsi"}
@@ -62,6 +62,9 @@ func prepareProc(n note) error {
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount proc: %w", err)
+	}
+	if os.Geteuid() != 0 {
+		return nil
 	}
 	for _, p := range procReadOnly {
 		if err := guardProc("/proc/"+p, "/proc/"+p); err != nil {

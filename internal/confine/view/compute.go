@@ -34,7 +34,9 @@ func Compute(spec engine.CageSpec, scratch string, host Host) (Layout, error) {
 type viewer struct {
 	spec    engine.CageSpec
 	host    Host
-	home    string   // HomeDir with links followed
+	home    string // HomeDir with links followed
+	state   string // StateDir with links followed
+	known   map[string]resolved
 	own     bool     // the home inside is the private one, which commands write
 	absent  []string // host folders that do not show: closed ones, homes
 	top     []string // host folders of / that show
@@ -131,16 +133,35 @@ func (v *viewer) check() error {
 	default:
 		return bad("unknown network mode %q", v.spec.Network)
 	}
-	v.home = v.real(v.spec.HomeDir)
+	v.home, v.state = v.real(v.spec.HomeDir), v.real(v.spec.StateDir)
 	if err := v.checkSandboxes(); err != nil {
 		return err
 	}
 	return v.checkPaths()
 }
 
+// resolved is what Host.Resolve answered.
+type resolved struct {
+	path string
+	err  error
+}
+
+// resolve is Host.Resolve, asked once for each path.
+func (v *viewer) resolve(p string) (string, error) {
+	r, ok := v.known[p]
+	if !ok {
+		r.path, r.err = v.host.Resolve(p)
+		if v.known == nil {
+			v.known = map[string]resolved{}
+		}
+		v.known[p] = r
+	}
+	return r.path, r.err
+}
+
 // real follows links as far as the path exists.
 func (v *viewer) real(p string) string {
-	if r, err := v.host.Resolve(p); err == nil {
+	if r, err := v.resolve(p); err == nil {
 		return r
 	}
 	if p == "/" {
@@ -204,7 +225,7 @@ func (v *viewer) checkPaths() error {
 		if !v.exists(p) {
 			return fault.New(fault.NotFound, "confine", "%s does not exist", p)
 		}
-		if within(v.real(p), v.real(v.spec.StateDir)) {
+		if within(v.real(p), v.state) {
 			return fault.New(fault.Denied, "confine", "%s lies in ambit's own state", p)
 		}
 	}

@@ -48,14 +48,14 @@ func (v *viewer) homes() error {
 // broad reports whether showing a folder would show more than a tool: a home, a
 // folder above one, ambit's state or what holds it, a closed folder as a whole.
 func (v *viewer) broad(p string) bool {
-	state := v.real(v.spec.StateDir)
+	state := v.state
 	return p == "/" || within(v.home, p) || within(state, p) || within(p, state) || slices.Contains(closed, p)
 }
 
 // expose shows a folder or file that does not show by itself, read-only, at its
 // own spelling and where its links lead.
 func (v *viewer) expose(p string) {
-	real, err := v.host.Resolve(p)
+	real, err := v.resolve(p)
 	if err != nil || v.broad(real) {
 		return
 	}

@@ -105,7 +105,7 @@ func ComputeReach(spec engine.CageSpec, host Host) (Reach, error) {
 
 // holes are the places that no allowed folder may let in.
 func (v *viewer) holes() []string {
-	hs := []string{v.real(v.spec.StateDir)}
+	hs := []string{v.state}
 	hs = append(hs, v.aliases(v.spec.StateDir)...)
 	for _, p := range v.spec.Hide {
 		hs = append(append(hs, v.real(p)), v.aliases(p)...)

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -109,24 +110,46 @@ const maxScripts = 400
 // commands exposes what the person's PATH names and does not show by itself: the
 // folders, where their links lead, and the interpreters of their scripts.
 func (v *viewer) commands() {
+	seen := map[string]bool{}
 	for d := range strings.SplitSeq(v.spec.Path, ":") {
 		if !path.IsAbs(d) || drvfs.MatchString(d) {
 			continue
 		}
 		d = path.Clean(d)
-		real, err := v.host.Resolve(d)
-		if err != nil || !v.isDir(real) {
+		real, err := v.resolve(d)
+		if err != nil || v.hiddenHome(real) || !v.isDir(real) {
 			continue
 		}
-		if v.hiddenHome(real) {
-			continue
-		}
+		chain := v.inExposed(real)
 		if !v.shown(real) || !v.shown(d) {
 			v.expose(d)
 			v.venv(path.Dir(d))
 		}
-		v.needs(real)
+		// The distribution's own folders hold thousands of programs; what leads away
+		// from there does so by way of /etc/alternatives.
+		if slices.Contains(distribution, real) {
+			real = alternatives
+		}
+		if !seen[real] {
+			seen[real] = true
+			// What a known tool chain keeps needs nothing outside it but links.
+			v.needs(real, !chain && !v.shown(real))
+		}
 	}
+}
+
+const alternatives = "/etc/alternatives"
+
+var distribution = []string{"/usr/bin", "/usr/sbin", "/bin", "/sbin"}
+
+// inExposed reports whether a path shows because a tool chain around it does.
+func (v *viewer) inExposed(p string) bool {
+	for e := range v.exposed {
+		if within(p, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // hiddenHome reports whether p lies in a home that the person wants hidden.
@@ -143,7 +166,7 @@ func (v *viewer) venv(root string) {
 	for line := range strings.SplitSeq(string(b), "\n") {
 		if k, val, ok := strings.Cut(line, "="); ok && strings.TrimSpace(k) == "home" {
 			if bin := strings.TrimSpace(val); isCleanAbs(bin) {
-				if real, err := v.host.Resolve(bin); err == nil && !v.shown(real) {
+				if real, err := v.resolve(bin); err == nil && !v.shown(real) {
 					v.expose(path.Dir(real))
 				}
 			}
@@ -151,8 +174,8 @@ func (v *viewer) venv(root string) {
 	}
 }
 
-// needs exposes what the links and scripts of a PATH folder need.
-func (v *viewer) needs(real string) {
+// needs exposes what the links and, if asked for, the scripts of a folder need.
+func (v *viewer) needs(real string, scriptsToo bool) {
 	es, err := v.host.ReadDir(real)
 	if err != nil {
 		return
@@ -164,13 +187,12 @@ func (v *viewer) needs(real string) {
 			if !v.leadsAway(p) {
 				continue
 			}
-			if to, err := v.host.Resolve(p); err == nil && !v.shown(to) && !v.hiddenHome(to) {
+			if to, err := v.resolve(p); err == nil && !v.shown(to) && !v.hiddenHome(to) {
 				v.exposeTarget(to)
 			}
 			continue
 		}
-		// System folders hold system scripts, whose interpreters show.
-		if v.shown(real) || !e.Type().IsRegular() || scripts >= maxScripts {
+		if !scriptsToo || !e.Type().IsRegular() || scripts >= maxScripts {
 			continue
 		}
 		scripts++
@@ -211,7 +233,7 @@ func (v *viewer) interpreter(p string) {
 	if len(f) == 0 || !isCleanAbs(f[0]) {
 		return
 	}
-	to, err := v.host.Resolve(f[0])
+	to, err := v.resolve(f[0])
 	if err != nil || v.hiddenHome(f[0]) || v.hiddenHome(to) {
 		return
 	}
