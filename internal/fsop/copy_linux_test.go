@@ -44,7 +44,7 @@ func TestC40_CopyIsRestartableAndNeverFollowsTheDestination(t *testing.T) {
 		"a fifo for a directory":  func() { must(t, unix.Mkfifo(s.in+"/dst/dir", 0o600)) },
 		"a hard link to outside":  func() { must(t, os.Link(s.outside+"/secret", s.in+"/dst/b")) },
 		"a closed directory":      func() { must(t, os.Mkdir(s.in+"/dst/a", 0)) },
-		"a finished earlier copy": func() { second(CopyTree(t.Context(), s.root, "src", s.root, "dst", TreeOptions{})) },
+		"a finished earlier copy": func() { must(t, second(CopyTree(t.Context(), s.root, "src", s.root, "dst", TreeOptions{}))) },
 	}
 	for what, prepare := range left {
 		clean()

@@ -36,7 +36,7 @@ func (c *copier) content(ctx context.Context, dst, src int, info Info, h hash.Ha
 		return false, nil
 	}
 	if !c.opts.NoReflink && !c.noClone.Load() {
-		done, err := c.clone(ctx, dst, src, info.Size, h)
+		done, err := c.clone(ctx, dst, src, h)
 		if done || err != nil {
 			return done, err
 		}
@@ -57,7 +57,7 @@ func cutShort(dst int, n int64) error {
 }
 
 // clone shares the blocks of the source, where both lie on one file system that can.
-func (c *copier) clone(ctx context.Context, dst, src int, size int64, h hash.Hash) (bool, error) {
+func (c *copier) clone(ctx context.Context, dst, src int, h hash.Hash) (bool, error) {
 	err := ignoreIntr(func() error { return unix.IoctlFileClone(dst, src) })
 	switch {
 	case err == nil:

@@ -21,20 +21,7 @@ type xattr struct {
 // readXattrs reads those attributes behind an open descriptor that travel with a
 // file, and names those that would be lost.
 func readXattrs(fd int, skip func(string) bool) (attrs []xattr, lost []string, err error) {
-	return readXattrsWith(skip,
-		func(b []byte) (int, error) { return unix.Flistxattr(fd, b) },
-		func(name string, b []byte) (int, error) { return unix.Fgetxattr(fd, name, b) })
-}
-
-// readXattrsAt is readXattrs for an O_PATH handle.
-func readXattrsAt(h int, skip func(string) bool) (attrs []xattr, lost []string, err error) {
-	path := procPath(h)
-	return readXattrsWith(skip,
-		func(b []byte) (int, error) { return unix.Listxattr(path, b) },
-		func(name string, b []byte) (int, error) { return unix.Getxattr(path, name, b) })
-}
-
-func readXattrsWith(skip func(string) bool, list func([]byte) (int, error), get func(string, []byte) (int, error)) (attrs []xattr, lost []string, err error) {
+	list := func(b []byte) (int, error) { return unix.Flistxattr(fd, b) }
 	var first [128]byte
 	n, err := list(first[:])
 	var names []string
@@ -64,7 +51,7 @@ func readXattrsWith(skip func(string) bool, list func([]byte) (int, error), get 
 		default: // labels that the destination's own policy gives
 			continue
 		}
-		v, err := growing(func(b []byte) (int, error) { return get(name, b) })
+		v, err := growing(func(b []byte) (int, error) { return unix.Fgetxattr(fd, name, b) })
 		switch {
 		case errors.Is(err, unix.ENODATA):
 		case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):

@@ -196,7 +196,7 @@ func TestNoXdevAndMountPoints(t *testing.T) {
 	must(t, os.WriteFile(base+"/out/secret", []byte("outside"), 0o600))
 	must(t, os.WriteFile(base+"/in/d/f", []byte("x"), 0o600))
 	must(t, unix.Mount(base+"/out", base+"/in/m", "", unix.MS_BIND, ""))
-	defer unix.Unmount(base+"/in/m", unix.MNT_DETACH)
+	defer func() { must(t, unix.Unmount(base+"/in/m", unix.MNT_DETACH)) }()
 	open, err := OpenRoot(base + "/in")
 	must(t, err)
 	defer open.Close()

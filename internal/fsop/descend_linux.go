@@ -28,7 +28,7 @@ type level struct {
 
 // descend starts at rel, which must be a directory.
 func (d *Dir) descend(op, rel string) (*descent, error) {
-	fd, err := d.open(op, rel, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	fd, err := d.open(op, rel, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
 	if err != nil {
 		return nil, err
 	}

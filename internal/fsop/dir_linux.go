@@ -129,7 +129,7 @@ func (d *Dir) Dup() (*Dir, error) {
 
 // OpenDir holds a directory below; "." gives another hold on the same one.
 func (d *Dir) OpenDir(rel string) (*Dir, error) {
-	fd, err := d.open("open directory", rel, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	fd, err := d.open("open directory", rel, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW)
 	if err != nil {
 		return nil, err
 	}

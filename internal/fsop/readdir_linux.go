@@ -97,7 +97,7 @@ func kindOfDirent(t byte) Kind {
 
 // ReadDir lists a directory, sorted by name bytes.
 func (d *Dir) ReadDir(rel string) ([]Entry, error) {
-	fd, err := d.open("read directory", rel, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	fd, err := d.open("read directory", rel, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
 	if err != nil {
 		return nil, err
 	}

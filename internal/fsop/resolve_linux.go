@@ -56,8 +56,8 @@ func openat2(dirfd int, path string, flags int, mode uint32, resolve uint64) (in
 	}
 }
 
-// open looks rel up beneath d. The caller owns the descriptor.
-func (d *Dir) open(op, rel string, flags int, mode uint32) (int, error) {
+// open looks rel up beneath d and makes nothing. The caller owns the descriptor.
+func (d *Dir) open(op, rel string, flags int) (int, error) {
 	if err := CheckRel(rel); err != nil {
 		return -1, err
 	}
@@ -68,15 +68,15 @@ func (d *Dir) open(op, rel string, flags int, mode uint32) (int, error) {
 	if err := d.before("openat", rel); err != nil {
 		return -1, fail(op, d.abs(rel), err)
 	}
-	fd, err := openLong(d.fd, rel, flags, mode, d.resolve)
+	fd, err := openLong(d.fd, rel, flags, d.resolve)
 	if err != nil {
 		return -1, lookupFail(op, d.abs(rel), err)
 	}
 	return fd, nil
 }
 
-// openLong is openat2 for paths of any length.
-func openLong(dirfd int, rel string, flags int, mode uint32, resolve uint64) (int, error) {
+// openLong is openat2 for paths of any length, to what exists.
+func openLong(dirfd int, rel string, flags int, resolve uint64) (int, error) {
 	base := dirfd
 	for len(rel) > maxChunk {
 		cut := strings.LastIndexByte(rel[:maxChunk], '/')
@@ -92,7 +92,7 @@ func openLong(dirfd int, rel string, flags int, mode uint32, resolve uint64) (in
 		}
 		base, rel = next, rel[cut+1:]
 	}
-	fd, err := openat2(base, rel, flags, mode, resolve)
+	fd, err := openat2(base, rel, flags, 0, resolve)
 	if base != dirfd {
 		_ = unix.Close(base)
 	}
@@ -143,7 +143,7 @@ func (d *Dir) parentOf(op, rel string) (parent, error) {
 	err := d.before("openat", dir)
 	fd := -1
 	if err == nil {
-		fd, err = openLong(d.fd, dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0, d.resolve)
+		fd, err = openLong(d.fd, dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, d.resolve)
 	}
 	if err != nil {
 		d.release()
@@ -155,7 +155,7 @@ func (d *Dir) parentOf(op, rel string) (parent, error) {
 // handle opens the entry itself, whatever it is, without opening what it stands
 // for: O_PATH, links not followed.
 func (d *Dir) handle(op, rel string) (int, Info, error) {
-	fd, err := d.open(op, rel, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	fd, err := d.open(op, rel, unix.O_PATH|unix.O_NOFOLLOW)
 	if err != nil {
 		return -1, Info{}, err
 	}

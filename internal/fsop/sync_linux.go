@@ -11,7 +11,7 @@ func (d *Dir) Sync() error { return d.SyncDir(".") }
 
 // SyncDir makes the entries of a directory below durable.
 func (d *Dir) SyncDir(rel string) error {
-	fd, err := d.open("sync directory", rel, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	fd, err := d.open("sync directory", rel, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
 	if err != nil {
 		return err
 	}
