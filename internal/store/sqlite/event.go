@@ -31,7 +31,7 @@ func (s *Store) AppendEvent(ctx context.Context, e engine.Event) error {
 		}
 		n, err := r.RowsAffected()
 		if err == nil && n == 0 {
-			return notFound("plan", e.Plan)
+			return noPlan(e.Plan)
 		}
 		return err
 	})

@@ -52,7 +52,7 @@ func (s *Store) UpdatePlan(ctx context.Context, p *engine.Plan) error {
 		var have int64
 		err := tx.QueryRowContext(ctx, `SELECT version FROM plans WHERE id = ?`, p.ID).Scan(&have)
 		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("plan", p.ID)
+			return noPlan(p.ID)
 		}
 		if err != nil {
 			return fmt.Errorf("read version: %w", err)
@@ -84,7 +84,7 @@ func (s *Store) DeletePlan(ctx context.Context, id string) error {
 		}
 		n, err := r.RowsAffected()
 		if err == nil && n == 0 {
-			return notFound("plan", id)
+			return noPlan(id)
 		}
 		return err
 	})
@@ -96,7 +96,7 @@ func (s *Store) Plan(ctx context.Context, id string) (*engine.Plan, error) {
 	err := s.view(ctx, "read plan", func(tx *sql.Tx) error {
 		var err error
 		if ps, err = readPlans(ctx, tx, `WHERE id = ?`, id); err == nil && len(ps) == 0 {
-			err = notFound("plan", id)
+			err = noPlan(id)
 		}
 		return err
 	})

@@ -50,6 +50,6 @@ func each(ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) error, query str
 	return rows.Err()
 }
 
-func notFound(what, id string) error {
-	return fault.New(fault.NotFound, "", "no %s is called %q", what, id)
+func noPlan(id string) error {
+	return fault.New(fault.NotFound, "", "no plan is called %q", id)
 }
