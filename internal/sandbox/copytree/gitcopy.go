@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/ambit-run/ambit/engine"
@@ -29,65 +28,6 @@ type gitCopy struct {
 	refs   []gitx.Ref
 	dirty  gitx.Dirty
 	branch string
-}
-
-// probeGit checks what can be told before anything is made.
-func (s *Strategy) probeGit(ctx context.Context, src *fsop.Dir, req engine.CreateRequest) []string {
-	g := req.Resource.Git
-	if g == nil {
-		return nil
-	}
-	switch {
-	case s.git == nil:
-		return []string{"git is needed for a checkout and is not to be had: install git"}
-	case g.Bare:
-		return []string{"a bare repository has no files to work on: use a checkout of it"}
-	case req.Dirty == engine.DirtyHide && req.Lower != engine.LowerLive:
-		return []string{"a copy cannot hide uncommitted work: use overlay or git_worktree, or --dirty=carry"}
-	}
-	if _, err := s.git.Version(ctx); err != nil {
-		return []string{err.Error()}
-	}
-	common, err := s.openRoot(g.CommonDir)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	defer common.Close()
-	for _, name := range []string{"config", "refs", "packed-refs", "info", "index"} {
-		if info, err := common.Stat(name); err == nil && info.Kind == fsop.KindSymlink {
-			return []string{fmt.Sprintf("%s/%s is a link into another repository: use overlay, or a clone", g.CommonDir, name)}
-		}
-	}
-	return nil
-}
-
-// measureGit adds what lies outside of the tree.
-func (s *Strategy) measureGit(ctx context.Context, g *engine.GitInfo, m *measured) error {
-	add := func(dir string) error {
-		d, err := s.openRoot(dir)
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		more, err := s.measure(ctx, d)
-		m.entries, m.bytes, m.apparent, m.more = m.entries+more.entries, m.bytes+more.bytes, m.apparent+more.apparent, m.more || more.more
-		return err
-	}
-	if g.CommonDir != g.GitDir {
-		if err := add(g.CommonDir); err != nil {
-			return err
-		}
-	}
-	alts, err := alternates(filepath.Join(g.CommonDir, "objects"))
-	if err != nil {
-		return err
-	}
-	for _, a := range alts {
-		if err := add(a); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // readGit takes the snapshot of the references and judges uncommitted work.
@@ -264,75 +204,6 @@ func writeNew(tree *fsop.Dir, path string, data []byte, mode uint32) error {
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Close())
-}
-
-// objects copies the object directory and those it borrows from. Git may repack
-// meanwhile: a pass in which something vanished is followed by another, which
-// finds what it went into.
-func (g *gitCopy) objects(ctx context.Context, tree *fsop.Dir) error {
-	own := filepath.Join(g.info.CommonDir, "objects")
-	from, err := alternates(own)
-	if err != nil {
-		return err
-	}
-	at := gitName + "/objects"
-	for i, dir := range append([]string{own}, from...) {
-		borrowed := i > 0
-		for pass := 0; ; pass++ {
-			vanished, err := g.copyObjects(ctx, tree, dir, at, borrowed)
-			if err != nil {
-				return err
-			}
-			if !vanished {
-				break
-			}
-			if pass == 5 {
-				return errChanging(dir)
-			}
-		}
-	}
-	if len(from) > 0 {
-		g.c.notice("the repository borrows objects from %s; the copy has its own", strings.Join(from, ", "))
-	}
-	return nil
-}
-
-func (g *gitCopy) copyObjects(ctx context.Context, tree *fsop.Dir, dir, at string, borrowed bool) (vanished bool, err error) {
-	d, err := g.c.strat.openRoot(dir)
-	if err != nil {
-		return false, err
-	}
-	defer d.Close()
-	opts := g.c.options()
-	opts.Exclude = func(p string, _ fsop.Info) bool {
-		base := path.Base(p)
-		switch {
-		case p == "info/alternates", strings.HasPrefix(base, "tmp_"), strings.HasSuffix(base, ".lock"), strings.HasPrefix(base, "incoming-"):
-			return true
-		}
-		// Indexes over packs and commits describe one directory only.
-		return borrowed && (p == "info" || strings.HasPrefix(base, "multi-pack-index"))
-	}
-	opts.Entry = g.learn(at)
-	if g.c.req.Progress != nil {
-		opts.Progress = func(st fsop.CopyStats) {
-			g.c.req.Progress(engine.Progress{Phase: "copy objects", Done: st.BytesCopied + st.BytesReflinked, Unit: "bytes"})
-		}
-	}
-	st, err := fsop.CopyTree(ctx, d, ".", tree, at, opts)
-	if err != nil {
-		return false, err
-	}
-	g.c.count(st)
-	for _, sk := range st.Skipped {
-		if sk.Reason == "vanished" {
-			vanished = true
-			continue
-		}
-		return false, fault.New(fault.Denied, "", "%s cannot be copied: %s", filepath.Join(dir, sk.Path), sk.Reason).
-			WithHint("a repository without all its objects is of no use; make them readable, or use overlay")
-	}
-	return vanished, nil
 }
 
 // branchOff puts HEAD on the plan's branch and carries uncommitted work. The
