@@ -145,9 +145,24 @@ func rewrite(env, set, unset []string) []string {
 	return append(out, set...)
 }
 
-// Close ends the plan's commands; see engine.Confiner.
+// Close ends the plan's commands and empties their temporary folder; see
+// engine.Confiner.
 func (c *Confiner) Close(ctx context.Context, spec engine.CageSpec, force bool) error {
-	return guard.Close(ctx, spec.PlanDir, force)
+	if err := guard.Close(ctx, spec.PlanDir, force); err != nil {
+		return err
+	}
+	plan, err := fsop.OpenRoot(spec.PlanDir)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer plan.Close()
+	if err := plan.RemoveAll("tmp"); err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	return nil
 }
 
 // Live lists the plan's commands; see engine.Confiner.

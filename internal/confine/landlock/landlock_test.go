@@ -16,6 +16,7 @@ import (
 	"github.com/ambit-run/ambit/internal/confine/holder"
 	"github.com/ambit-run/ambit/internal/confine/probe"
 	"github.com/ambit-run/ambit/internal/confine/view"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	if handled, code := probe.Reexec(os.Args); handled {
 		os.Exit(code)
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 type stage struct {
@@ -162,6 +163,13 @@ func TestTreeEnds(t *testing.T) {
 	out, exit := s.sh("sleep 1000 & setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' &) ; sleep 0.1; echo done; exit 3")
 	if out != "done\n" || exit.Code != 3 || exit.Killed < 4 {
 		t.Errorf("%q %+v", out, exit)
+	}
+	s.sh("echo x > $TMPDIR/left")
+	if err := s.c.Close(t.Context(), s.spec, false); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(s.spec.PlanDir, "tmp")); err == nil {
+		t.Error("temporary files outlive the confinement")
 	}
 	live, err := s.c.Live(t.Context(), s.spec.PlanDir)
 	if err != nil || len(live) != 0 {

@@ -82,7 +82,16 @@ type cage struct {
 
 // Run runs a command inside; see engine.Cage.
 func (c *cage) Run(ctx context.Context, cmd engine.Command) (engine.Exit, error) {
-	return c.client.Enter(ctx, cmd, nil)
+	// Daemons come and go while a holder lives.
+	sockets, err := view.Sockets(c.spec, c.confiner.host)
+	if err != nil {
+		return engine.Exit{}, err
+	}
+	rules, err := json.Marshal(entryRules{Sockets: sockets})
+	if err != nil {
+		return engine.Exit{}, fault.Wrap(fault.Internal, "run command", err)
+	}
+	return c.client.Enter(ctx, cmd, rules)
 }
 
 // Release lets go of the holder; nothing is held but its address.

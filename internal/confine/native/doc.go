@@ -11,7 +11,8 @@
 // loopback, unless the host's was asked for), its processes, sockets, terminal
 // and kernel interfaces, also against uid 0 inside.
 //
-// Limits: memory, cpu and disk are not bounded here. With the host's network its
+// Limits: a unix socket that somebody binds in a system folder while a command
+// runs can be reached by that command (not with Landlock ABI 9). Memory, cpu and disk are not bounded here. With the host's network its
 // TCP and UDP services are reachable. Entries of one plan share mounts, /tmp and
 // loopback. 32-bit programs and nested user namespaces do not work inside.
 package native

@@ -15,6 +15,7 @@ import (
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/internal/confine/probe"
 	"github.com/ambit-run/ambit/internal/confine/view"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
@@ -30,7 +31,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == argForbidden {
 		os.Exit(forbiddenMain())
 	}
-	os.Exit(m.Run())
+	if len(os.Args) == 3 && os.Args[1] == argNested {
+		os.Exit(nestedMain(os.Args[2]))
+	}
+	goleak.VerifyTestMain(m)
 }
 
 // stage is a plan with one overlay sandbox over a small tree.

@@ -5,6 +5,9 @@ package native
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -288,4 +291,77 @@ func TestOpenFailsClosed(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(holder.Dir(s.spec.PlanDir), "lease.json")); err == nil {
 		t.Error("a lease was written")
 	}
+}
+
+// TestV38_SocketsOfSystemFolders listens where a folder shows, before and after
+// the holder starts.
+func TestV38_SocketsOfSystemFolders(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/usr/bin/python3"); err != nil {
+		t.Skip("python3 is not installed")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("a plain user owns no folder among those that show")
+	}
+	dir, err := os.MkdirTemp("/var/lib", "ambit-test-")
+	if err != nil {
+		t.Skip("no place for a socket: " + err.Error())
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	listen := func(name string) {
+		l, err := net.Listen("unix", filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+	}
+	s := newStage(t)
+	listen("early")
+	s.open()
+	s.sh("true")
+	listen("late")
+	out, _ := s.sh("ls -A " + dir + `; /usr/bin/python3 -c '
+import socket, sys
+for n in sys.argv[1:]:
+    try: socket.socket(socket.AF_UNIX).connect(n); print("REACHED", n)
+    except OSError as e: print(e.strerror)' ` + dir + "/early " + dir + "/late")
+	if strings.Contains(out, "REACHED") || !strings.HasPrefix(out, "early\nlate\n") {
+		t.Errorf("%q", out)
+	}
+}
+
+// TestC53_NestedMounts opens a plan over a tree that holds another mount.
+func TestC53_NestedMounts(t *testing.T) {
+	t.Parallel()
+	c := exec.Command("/proc/self/exe", argNested, t.TempDir())
+	c.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},
+	}
+	out, err := c.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "unsupported") || !strings.Contains(string(out), "/tree/vol") {
+		t.Errorf("%v %s", err, out)
+	}
+}
+
+// argNested starts the test binary in mounts of its own, with the folder to use.
+const argNested = "test-nested"
+
+func nestedMain(base string) int {
+	tree := filepath.Join(base, "tree")
+	err := errors.Join(os.MkdirAll(filepath.Join(tree, "vol"), 0o755), os.MkdirAll(filepath.Join(base, "plan"), 0o755))
+	if err == nil {
+		err = unix.Mount("tmpfs", filepath.Join(tree, "vol"), "tmpfs", 0, "")
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	_, err = New(view.OS{}).Open(testContext{}, engine.CageSpec{
+		Plan: "nested", PlanDir: filepath.Join(base, "plan"), StateDir: base, Home: engine.HomeHidden, HomeDir: filepath.Join(base, "home"), Network: engine.NetworkNone,
+		Sandbox: []engine.Entrance{{Root: tree, Mounts: []engine.Mount{{Kind: engine.MountOverlay, Target: tree, Lower: []string{tree}, Upper: base, Work: base}}}},
+	})
+	fmt.Println(fault.CodeOf(err), err, fault.As(err).Paths)
+	return 0
 }

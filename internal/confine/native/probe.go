@@ -208,6 +208,7 @@ type facts struct {
 	procMasked   bool   // parts of /proc are covered: a container's
 	uid          int
 	kernel       string
+	inside       bool // this already runs in a sandbox of ambit's
 	landlock     int
 }
 
@@ -225,6 +226,8 @@ func machineFacts() facts {
 		appArmor: read("kernel/apparmor_restrict_unprivileged_userns"), kernel: read("kernel/osrelease"), uid: os.Geteuid(),
 	}
 	f.exe, _ = os.Executable()
+	_, err := os.Stat(insideExe)
+	f.inside = err == nil
 	if b, err := os.ReadFile("/proc/self/status"); err == nil {
 		f.filtered = strings.Contains(string(b), "\nSeccomp:\t2")
 	}
@@ -240,6 +243,8 @@ func (f facts) remedy(t trial) string {
 	what := t.Name + ": " + t.Text
 	denied := t.Errno == syscall.EPERM || t.Errno == syscall.EACCES
 	switch {
+	case f.inside && t.Name == trialNamespaces:
+		return "user namespaces: this already runs in a sandbox of ambit's, in which there can be no other"
 	case f.maxUserns == "0" && t.Name == trialNamespaces:
 		return "user namespaces: user.max_user_namespaces is 0; `sudo sysctl -w user.max_user_namespaces=15000` allows them (keep it in /etc/sysctl.d)"
 	case f.unprivileged == "0" && t.Name == trialNamespaces:

@@ -109,6 +109,21 @@ func guardProc(source, target string) error {
 		return err
 	}
 	defer unix.Close(at)
+	return guardTree(src, at, target)
+}
+
+// guard binds source read-only over a handle.
+func guard(source string, at int, target string) error {
+	src, err := openHost(source)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(src)
+	return guardTree(src, at, target)
+}
+
+// guardTree binds the object behind one handle read-only over another.
+func guardTree(src, at int, target string) error {
 	tree, err := cloneTree(src)
 	if err != nil {
 		return fmt.Errorf("guard %s: %w", target, err)
@@ -124,12 +139,47 @@ func guardProc(source, target string) error {
 	return nil
 }
 
+// entryRules travel from the client to each entry.
+type entryRules struct {
+	Sockets []string `json:"sockets,omitempty"` // to be masked, if they show
+}
+
+// maskSockets hides sockets that have come since the inside was made, in the
+// entry's own mounts.
+func maskSockets(paths []string) error {
+	for _, p := range paths {
+		at, err := unix.Openat2(unix.AT_FDCWD, p, &unix.OpenHow{
+			Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+		})
+		if err != nil {
+			continue // it does not show
+		}
+		var st unix.Stat_t
+		err = unix.Fstat(at, &st)
+		if err == nil && st.Mode&unix.S_IFMT == unix.S_IFSOCK {
+			err = guard(insideEmpty, at, p)
+		}
+		unix.Close(at)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // seal confines the calling thread: no capabilities, no new privileges, Landlock,
 // seccomp. In this order, since each forbids what the one before needs.
-func seal(in holder.Inside, _ holder.Job) error {
+func seal(in holder.Inside, job holder.Job) error {
 	n, err := readNote(in)
 	if err != nil {
 		return err
+	}
+	var r entryRules
+	if err := json.Unmarshal(job.Rules, &r); err != nil {
+		return fault.Wrap(fault.Internal, "enter", fmt.Errorf("read rules: %w", err))
+	}
+	if err := maskSockets(r.Sockets); err != nil {
+		return fault.Wrap(fault.Unsupported, "enter", err)
 	}
 	if err := sealThread(in, n); err != nil {
 		return fault.Wrap(fault.Unsupported, "enter", err)
