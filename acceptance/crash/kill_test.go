@@ -61,7 +61,10 @@ func TestKillNineAnywhere(t *testing.T) {
 	bin := build(t)
 	seed := uint64(time.Now().UnixNano())
 	if v := os.Getenv("AMBIT_KILL_SEED"); v != "" {
-		fmt.Sscan(v, &seed)
+		var err error
+		if seed, err = strconv.ParseUint(v, 10, 64); err != nil {
+			t.Fatalf("AMBIT_KILL_SEED: %v", err)
+		}
 	}
 	t.Logf("seed %d (AMBIT_KILL_SEED repeats it)", seed)
 	n := rounds(t)
@@ -171,7 +174,7 @@ func (w *world) start(cmd *exec.Cmd, when func()) bool {
 	go func() { done <- cmd.Wait() }()
 	when()
 	_ = cmd.Process.Kill() // an error means that it has ended, which the state below tells
-	<-done
+	_ = <-done             // how it ended is read from its state
 	ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if killed := ok && ws.Signaled(); killed {
 		return true
@@ -180,6 +183,16 @@ func (w *world) start(cmd *exec.Cmd, when func()) bool {
 		w.t.Fatalf("%v ended with %d:\n%s", cmd.Args, code, out.String())
 	}
 	return false
+}
+
+// startWith runs cmd to its end, with something going on beside it.
+func (w *world) startWith(cmd *exec.Cmd, beside func()) {
+	w.t.Helper()
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	beside()
+	_ = cmd.Wait() // how it ended is looked at by the caller
 }
 
 // awaitLine spins until the file holds text or the process is gone.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -117,7 +118,7 @@ func (w *world) ambit(args ...string) (map[string]any, int) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
-	if _, ok := err.(*exec.ExitError); err != nil && !ok {
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		w.t.Fatalf("ambit %v: %v", args, err)
 	}
 	var obj map[string]any

@@ -103,6 +103,15 @@ func (d *differ) describe(ctx context.Context, cands []candidate, dr *drift, set
 			delete(dr.changed, c.path)
 			continue
 		}
+		if dr.again != nil {
+			changed, err := dr.again(c)
+			if err != nil {
+				return nil, err
+			}
+			if changed {
+				dr.changed[c.path] = true
+			}
+		}
 		ch := changeset.Change{
 			Path: c.path, Op: changeset.Modified, Before: r.before.entry, After: r.after.entry,
 			Binary: r.before.binary || r.after.binary,

@@ -23,6 +23,10 @@ type drift struct {
 	changed   map[string]bool // paths that changed on both sides
 	elsewhere []string        // further paths that changed in the real tree only; directories end with '/'
 	notices   []string
+	// again asks once more whether a candidate changed below, by what it is now.
+	// What was read as the state before counts only if it did not change until
+	// it had been read.
+	again func(c candidate) (bool, error)
 }
 
 // findDrift looks for it. Candidates are checked one by one, which is what keeps
@@ -42,6 +46,18 @@ func (s *Sandbox) findDrift(ctx context.Context, d *differ, skipWalk bool) (*dri
 	}
 	if live == nil {
 		return dr, nil
+	}
+	dr.again = func(c candidate) (bool, error) {
+		if c.before == nil || d.from.layers[c.before.at].Kind != layerLive {
+			return false, nil // absence is checked by whoever makes the path
+		}
+		info, err := live.root.Stat(c.path)
+		if err != nil || info.Kind != c.before.info.Kind {
+			return true, absent(err)
+		}
+		now := *c.before
+		now.info = info
+		return s.changedBelow(d, live, candidate{path: c.path, before: &now, after: c.after})
 	}
 	seen := map[string]bool{}
 	for _, c := range d.out {
