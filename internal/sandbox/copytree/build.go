@@ -68,7 +68,7 @@ func (s *Sandbox) build(ctx context.Context, dir, tree *fsop.Dir, now, target *m
 	for i := range target.entries {
 		known[target.entries[i].path] = target.entries[i].hash
 	}
-	sc := scanner{strat: s.strat, dir: dir, tree: build, known: known, force: true}
+	sc := scanner{strat: s.strat, dir: dir, tree: build, known: known, force: true, fresh: true}
 	fresh, unreadable, err := sc.scan(ctx)
 	if err = errors.Join(err, sc.close()); err != nil {
 		return nil, err

@@ -217,6 +217,8 @@ func TestC132_EveryFailureLeavesTheSandbox(t *testing.T) {
 		sb.strat.intercept = failAt(n)
 		err := sb.Restore(t.Context(), "one")
 		sb.strat.intercept = nil
+		_, eerr := s.again().Enter(t.Context()) // as before any command
+		must(t, eerr)
 		got := shape(t, s.tree())
 		if err == nil && got != one {
 			t.Fatalf("call %d failed, Restore succeeded, and the state is another", n)
@@ -247,6 +249,8 @@ func TestC132_EveryFailureLeavesTheSandbox(t *testing.T) {
 		sb.strat.intercept = failAt(n)
 		err := sb.Checkpoint(t.Context(), name)
 		sb.strat.intercept = nil
+		_, eerr := s.again().Enter(t.Context())
+		must(t, eerr)
 		sameShape(t, shape(t, s.tree()), want)
 		if err == nil {
 			done++

@@ -118,7 +118,7 @@ func (c *creation) run(ctx context.Context) error {
 		}
 		c.phase("git")
 	}
-	sc := scanner{strat: c.strat, dir: c.dir, tree: tree, known: c.known, force: true}
+	sc := scanner{strat: c.strat, dir: c.dir, tree: tree, known: c.known, force: true, fresh: true}
 	m, unreadable, err := sc.scan(ctx)
 	if err = errors.Join(err, sc.close()); err != nil {
 		return err

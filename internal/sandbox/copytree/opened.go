@@ -27,8 +27,10 @@ func (s *scanner) openUp(ctx context.Context) error {
 		for path, info := range fresh {
 			s.opened[path], s.modes[info.Ino] = info.Mode, info.Mode
 		}
-		if err := fsop.WriteFileAtomic(s.dir, openedFile, encodeModes(s.opened), 0o600); err != nil {
-			return err
+		if !s.fresh {
+			if err := fsop.WriteFileAtomic(s.dir, openedFile, encodeModes(s.opened), 0o600); err != nil {
+				return err
+			}
 		}
 		for path, info := range fresh {
 			need := uint32(0o400)
@@ -74,12 +76,15 @@ func (s *scanner) close() error {
 	}
 	opened := s.opened
 	s.opened = nil
-	return putBack(s.dir, s.tree, opened)
+	if err := putBack(s.tree, opened); err != nil || s.fresh {
+		return err
+	}
+	return s.dir.RemoveAll(openedFile)
 }
 
-// putBack gives entries their modes, deepest first, and forgets the list. Where
-// it goes on after a crash some are shut already, so all are opened before.
-func putBack(dir, tree *fsop.Dir, modes map[string]uint32) error {
+// putBack gives entries their modes, deepest first. Where it goes on after a
+// crash some are shut already, so all are opened before.
+func putBack(tree *fsop.Dir, modes map[string]uint32) error {
 	paths := slices.Sorted(maps.Keys(modes))
 	for _, path := range paths {
 		if err := tree.Chmod(path, modes[path]|0o700); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +96,7 @@ func putBack(dir, tree *fsop.Dir, modes map[string]uint32) error {
 			return err
 		}
 	}
-	return dir.RemoveAll(openedFile)
+	return nil
 }
 
 func encodeModes(modes map[string]uint32) []byte {
@@ -146,5 +151,8 @@ func settle(dir *fsop.Dir) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(putBack(dir, tree, modes), tree.Close())
+	if err := errors.Join(putBack(tree, modes), tree.Close()); err != nil {
+		return err
+	}
+	return dir.RemoveAll(openedFile)
 }

@@ -25,6 +25,9 @@ type scanner struct {
 	// force reads what its mode forbids to read, by changing the mode for a
 	// moment. Only while no command runs in the tree.
 	force bool
+	// fresh says that the tree is one under construction, which a crash does away
+	// with: what force does to it need not be written down.
+	fresh bool
 
 	m          *manifest
 	pending    []int // entries that must be read
