@@ -99,12 +99,10 @@ func beforeOnly() []meddling {
 	}
 }
 
-var (
-	conflictAfter = rich.with(world{
-		"a.txt": file("ALPHA\n"), "link": link("docs/two.md"), "docs": {}, "docs/one.md": {}, "docs/two.md": {},
-		"private": dirMode2(0o711), "private/new": file("x"), "n/m/f": file("f\n"), "kinds/from": {},
-	})
-)
+var conflictAfter = rich.with(world{
+	"a.txt": file("ALPHA\n"), "link": link("docs/two.md"), "docs": {}, "docs/one.md": {}, "docs/two.md": {},
+	"private": dirMode2(0o711), "private/new": file("x"), "n/m/f": file("f\n"), "kinds/from": {},
+})
 
 // TestC126_ConflictsAreFoundBeforeAnythingHappens: done before Prepare.
 func TestC126_ConflictsAreFoundBeforeAnythingHappens(t *testing.T) {

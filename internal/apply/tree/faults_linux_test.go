@@ -90,10 +90,8 @@ func (f *fixture) fail(phase string, n int64, forEver bool) bool {
 		return true
 	}
 	more := true
-	var state []byte
-	var err error
 	if phase == "prepare" {
-		state, err = broken.Prepare(ctx, f.req)
+		_, err := broken.Prepare(ctx, f.req)
 		more = hit(err)
 		if err != nil && !forEver { // it cleaned up by itself
 			f.restored(fmt.Sprintf("Prepare, call %d failed, before Abandon", n))
@@ -104,7 +102,7 @@ func (f *fixture) fail(phase string, n int64, forEver bool) bool {
 		}
 		return more
 	}
-	state = f.prepare()
+	state := f.prepare()
 	switch phase {
 	case "abandon":
 		more = hit(broken.Abandon(ctx, f.plan, state))
