@@ -59,6 +59,8 @@ func (e *Engine) needsRepair(p *Plan) bool {
 	switch p.Status {
 	case PlanStaging, PlanRunning, PlanApplying, PlanUndoing, PlanDiscarded:
 		return true
+	case PlanReady, PlanReview, PlanFailed, PlanInterrupted, PlanApplied, PlanUndone:
+		// At rest by its status: its folder and its journal have to say the same.
 	}
 	if _, err := os.Stat(p.Dir); err != nil {
 		return true
