@@ -48,7 +48,7 @@ func TestKillHolder(t *testing.T) {
 			if pid != 0 {
 				time.Sleep(time.Duration(rng.IntN(60_000)) * time.Microsecond)
 				killed := syscall.Kill(pid, syscall.SIGKILL) == nil
-				_ = <-done // how it ended is read from its state
+				w.ended(cmd, <-done)
 				if code := cmd.ProcessState.ExitCode(); killed && code != 0 {
 					hit.Add(1)
 				} else if code == 0 && w.status() != "review" {

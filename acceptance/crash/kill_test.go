@@ -174,7 +174,7 @@ func (w *world) start(cmd *exec.Cmd, when func()) bool {
 	go func() { done <- cmd.Wait() }()
 	when()
 	_ = cmd.Process.Kill() // an error means that it has ended, which the state below tells
-	_ = <-done             // how it ended is read from its state
+	w.ended(cmd, <-done)
 	ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if killed := ok && ws.Signaled(); killed {
 		return true

@@ -117,16 +117,22 @@ func (w *world) ambit(args ...string) (map[string]any, int) {
 	cmd := w.command(append(args, "--json")...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
-	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
-		w.t.Fatalf("ambit %v: %v", args, err)
-	}
+	w.ended(cmd, cmd.Run())
 	var obj map[string]any
 	if jerr := json.Unmarshal(out.Bytes(), &obj); jerr != nil {
 		w.t.Fatalf("ambit %v: no JSON object: %v\n%s\n%s", args, jerr, out.String(), errs.String())
 	}
 	obj["stderr"] = errs.String()
 	return obj, cmd.ProcessState.ExitCode()
+}
+
+// ended fails the test when err, of a command that was waited for, is anything
+// else than its exit code or signal: those are read from its state.
+func (w *world) ended(cmd *exec.Cmd, err error) {
+	w.t.Helper()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		w.t.Fatalf("%v: %v", cmd.Args, err)
+	}
 }
 
 func (w *world) must(args ...string) map[string]any {
