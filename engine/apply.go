@@ -30,10 +30,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest) (*ApplyResult, err
 	var res *ApplyResult
 	err := e.withPlan(ctx, req.Plan, "apply", func(p *Plan) error {
 		switch p.Status {
-		case PlanReview, PlanFailed, PlanInterrupted, PlanUndone:
-		case PlanApplied:
-			return fault.New(fault.Conflict, "apply", "plan %s is applied already", p.ID).
-				WithHint("`ambit undo %s` reverses it", p.ID)
+		case PlanReview, PlanFailed, PlanInterrupted, PlanUndone, PlanApplied:
 		default:
 			return fault.New(fault.Conflict, "apply", "plan %s is %s", p.ID, p.Status).
 				WithHint("`ambit status %s` says what it waits for", p.ID)
@@ -63,7 +60,7 @@ type part struct {
 
 func (e *Engine) apply(ctx context.Context, c *cell, req ApplyRequest) (*ApplyResult, error) {
 	p := c.plan
-	whole := len(req.Only) == 0 && len(req.Paths) == 0 && !req.Ignored // the commits hold no ignored files
+	whole := len(req.Only) == 0 && len(req.Paths) == 0 && !req.Ignored && !p.standing() // the commits hold no ignored files, and more than what is left
 	rv, err := e.review(ctx, c, ReviewRequest{Plan: p.ID, Only: req.Only, Paths: req.Paths, Dir: req.Dir, Ignored: req.Ignored})
 	if err != nil {
 		return nil, err
@@ -74,6 +71,10 @@ func (e *Engine) apply(ctx context.Context, c *cell, req ApplyRequest) (*ApplyRe
 	parts, notices, err := e.parts(ctx, c, rv, req, whole)
 	if err != nil {
 		return nil, err
+	}
+	if len(parts) == 0 && p.Status == PlanApplied {
+		return nil, fault.New(fault.Conflict, "apply", "plan %s is applied already", p.ID).
+			WithHint("`ambit undo %s` reverses it", p.ID)
 	}
 	if len(parts) == 0 {
 		return nil, fault.New(fault.Conflict, "apply", "plan %s changed nothing", p.ID).
@@ -133,6 +134,16 @@ func (e *Engine) apply(ctx context.Context, c *cell, req ApplyRequest) (*ApplyRe
 		return nil, err
 	}
 	return &ApplyResult{Plan: p, Record: p.Applies[len(p.Applies)-1], Applied: applied, Rest: rv.Rest, Notices: notices}, nil
+}
+
+// standing reports whether an apply of the plan is carried out and not undone.
+func (p *Plan) standing() bool {
+	for _, a := range p.Applies {
+		if a.Status == applyCommitted {
+			return true
+		}
+	}
+	return false
 }
 
 // prepare has a target prepare its part. Commits that hold something else than
@@ -221,6 +232,9 @@ func (e *Engine) parts(ctx context.Context, c *cell, rv *Review, req ApplyReques
 		}
 		if to == ToBranch && pt.req.Branch == "" {
 			pt.req.Branch = "ambit/" + p.ID
+		}
+		if to == ToWorktree && rec.Resource.Git != nil && p.Kind == "run" {
+			notices = append(notices, rec.Resource.Name+": only the files are carried; the steps' commits stay in the plan's sandbox")
 		}
 		if to != ToWorktree && whole && p.Kind == "run" {
 			h, note, err := c.history(ctx, i)

@@ -11,8 +11,11 @@ import (
 
 // Discard moves a plan to the trash: one rename, whatever its size. See Service.
 func (e *Engine) Discard(ctx context.Context, plan string) (*Plan, error) {
-	if p, err := e.forget(ctx, plan); err != nil || p != nil {
+	if p, gone, err := e.forget(ctx, plan); err != nil || gone {
 		return p, err
+	}
+	if err := e.undecided(ctx, plan); err != nil {
+		return nil, err
 	}
 	var out *Plan
 	err := e.withPlan(ctx, plan, "discard", func(p *Plan) error {
@@ -37,22 +40,41 @@ func (e *Engine) Discard(ctx context.Context, plan string) (*Plan, error) {
 	return out, err
 }
 
-// forget drops the row of a plan whose folder somebody removed: there is nothing
-// left that could be kept. Nil means that the plan is there.
-func (e *Engine) forget(ctx context.Context, plan string) (*Plan, error) {
+// undecided refuses to throw a plan away in the middle of an apply or undo: what
+// was decided there has to come to its end first, and that is not for a discard
+// to do in passing.
+func (e *Engine) undecided(ctx context.Context, plan string) error {
 	p, err := e.deps.Store.Plan(ctx, plan)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	last, _, err := p.journal().open()
+	if err != nil {
+		return err
+	}
+	if last != nil && (last.Kind == journalCommit || last.Kind == journalUndo) && !e.held(p.Dir) {
+		return fault.New(fault.Conflict, "discard", "plan %s stopped in the middle of an %s that is decided", p.ID, map[journalKind]string{journalCommit: "apply", journalUndo: "undo"}[last.Kind]).
+			WithHint("`ambit recover %s` carries it to its end; after that, undo or discard it", p.ID)
+	}
+	return nil
+}
+
+// forget drops the row of a plan whose folder somebody removed: there is nothing
+// left that could be kept. It reports whether the plan was such a one.
+func (e *Engine) forget(ctx context.Context, plan string) (p *Plan, gone bool, err error) {
+	p, err = e.deps.Store.Plan(ctx, plan)
+	if err != nil {
+		return nil, false, err
 	}
 	if _, err := os.Lstat(p.Dir); p.Status == PlanDiscarded || p.Status == PlanStaging || !errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if _, err := os.Lstat(filepath.Join(e.trashDir(), p.ID)); err == nil {
-		return nil, nil
+		return nil, false, nil
 	}
 	p.Status = PlanDiscarded
 	p.Notices = append(p.Notices, "its folder was gone already, so it cannot be restored")
-	return p, e.deps.Store.DeletePlan(ctx, p.ID)
+	return p, true, e.deps.Store.DeletePlan(ctx, p.ID)
 }
 
 // finishDiscard moves the folder, if a crash has not let it happen yet.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 
 	"github.com/ambit-run/ambit/changeset"
@@ -23,7 +24,7 @@ func (e *Engine) Review(ctx context.Context, req ReviewRequest) (*Review, error)
 		out, err = e.review(ctx, c, req)
 		if err == nil {
 			for _, rs := range out.Sets {
-				err = errors.Join(err, changeset.CountLines(ctx, rs.Set, rs.Source, changeset.Limits{}))
+				err = errors.Join(err, partly(rs.Set, changeset.CountLines(ctx, rs.Set, rs.Source, changeset.Limits{})))
 			}
 		}
 		return errors.Join(err, c.release())
@@ -85,7 +86,7 @@ func (e *Engine) review(ctx context.Context, c *cell, req ReviewRequest) (*Revie
 			kept = append(kept, ch)
 		}
 		set.Changes = kept
-		if err := changeset.Annotate(ctx, set, src, changeset.Policy{Declared: declared}); err != nil {
+		if err := partly(set, changeset.Annotate(ctx, set, src, changeset.Policy{Declared: declared})); err != nil {
 			return nil, fault.Wrap("", "diff", err)
 		}
 		set, rest, err := sel.pick(rec.Resource, set)
@@ -107,6 +108,20 @@ func (e *Engine) review(ctx context.Context, c *cell, req ReviewRequest) (*Revie
 		return nil, err
 	}
 	return out, nil
+}
+
+// partly turns contents that are gone into a remark of the set: somebody changed
+// the real file since, which its drift names and an apply meets as a conflict.
+// One such file must not hide all the others.
+func partly(set *changeset.Set, err error) error {
+	if !fault.Is(err, fault.Stale) {
+		return err
+	}
+	const gone = "files that changed outside meanwhile are shown without what they were before; an apply meets them as conflicts"
+	if !slices.Contains(set.Notices, gone) {
+		set.Notices = append(set.Notices, gone)
+	}
+	return nil
 }
 
 // stepChange is one path in the kept record of a step.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
 )
@@ -105,6 +107,9 @@ func (e *Engine) checkOwner(r Resource, opts PlanOptions) error {
 // stage makes the sandboxes of a plan, top-down, each written to the store
 // before it is created and confirmed after.
 func (e *Engine) stage(ctx context.Context, p *Plan, rs []Resource, obs Observer) error {
+	if err := checkOptions(p.Options); err != nil {
+		return err
+	}
 	conf, why, err := e.chooseRung(ctx, p.Options.Confine)
 	if err != nil {
 		return err
@@ -169,6 +174,21 @@ func (e *Engine) stage(ctx context.Context, p *Plan, rs []Resource, obs Observer
 		}
 	}
 	return e.save(ctx, p)
+}
+
+// checkOptions refuses what would silently do nothing.
+func checkOptions(o PlanOptions) error {
+	for _, g := range o.Include {
+		if !doublestar.ValidatePattern(g) {
+			return fault.New(fault.Invalid, "stage", "--include %q is not a valid pattern", g).WithHint("for example --include '.env*'")
+		}
+	}
+	for _, path := range o.ReadWrite {
+		if _, err := os.Stat(path); err != nil {
+			return fault.New(fault.CodeOf(folderFault("stage", err)), "stage", "--rw %s cannot be used", path).WithCause(err).WithHint("name a path that exists")
+		}
+	}
+	return nil
 }
 
 // unstage removes a plan that never came to run anything. What cannot be

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,7 +46,7 @@ func (r *runner) step(ctx context.Context, s *Step) (err error) {
 		s.Status, s.Message = StepFailed, runErr.Error()
 	case exit.Code != 0:
 		s.Status, s.Exit = StepFailed, &exit
-		s.Message = fmt.Sprintf("ended with exit code %d", exit.Code)
+		s.Message = fmt.Sprintf("ended with exit code %d", exit.Code) + r.explain(s)
 	default:
 		s.Status, s.Exit = StepDone, &exit
 	}
@@ -180,6 +182,34 @@ func (r *runner) command(ctx context.Context, s *Step) (Exit, error) {
 		err = context.Cause(runCtx) // the limit, not the person
 	}
 	return exit, errors.Join(err, out.err)
+}
+
+// explain adds what a person needs to know about a failure that the boundary, not
+// the step, is the reason for. It looks at the end of the output only.
+func (r *runner) explain(s *Step) string {
+	const tail = 64 << 10
+	f, err := os.Open(filepath.Join(r.plan.Dir, s.Log))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > tail {
+		if _, err := f.Seek(-tail, io.SeekEnd); err != nil {
+			return ""
+		}
+	}
+	raw, err := io.ReadAll(f)
+	if err != nil {
+		return ""
+	}
+	overlaid := false
+	for _, rec := range r.plan.Sandboxes {
+		overlaid = overlaid || rec.Strategy == StrategyOverlay
+	}
+	if overlaid && (bytes.Contains(raw, []byte("nvalid cross-device link")) || bytes.Contains(raw, []byte("EXDEV"))) {
+		return "; an overlay cannot rename a directory of the original tree (EXDEV): `mv` copies it, and --strategy copy_on_write has no such limit"
+	}
+	return ""
 }
 
 func shellOf(fence string) string {

@@ -2,49 +2,58 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ambit-run/ambit/fault"
 )
 
-// Undo reverses the last apply of a plan, if the targets still are what the
-// apply left. See Service.
+// Undo reverses what of a plan is applied, the newest apply first, if the targets
+// still are what was left. See Service.
 func (e *Engine) Undo(ctx context.Context, plan string) (*Plan, error) {
 	var out *Plan
 	err := e.withPlan(ctx, plan, "undo", func(p *Plan) error {
 		out = p
-		line, err := e.lastApplied(p)
-		if err != nil {
-			return err
-		}
-		for i := len(line.Targets) - 1; i >= 0; i-- {
-			t, err := e.target(line.Targets[i].To)
+		for {
+			line, err := e.lastApplied(p)
 			if err != nil {
 				return err
 			}
-			if err := t.CheckUndo(ctx, line.Targets[i].State); err != nil {
-				f := fault.As(err)
-				if f.Code != fault.Conflict && f.Code != fault.IdentityChanged {
-					return err
-				}
-				g := *f
-				g.Op, g.Message = "undo", "somebody has built on what plan "+p.ID+" applied; nothing was undone"
-				if f.Message != "" {
-					g.Message += ": " + f.Message
-				}
-				return &g
+			if err := e.undo(ctx, p, line); err != nil || !p.standing() {
+				return err
 			}
 		}
-		if _, err := e.keepBases(ctx, p, line.Apply); err != nil {
-			return err
-		}
-		p.Status = PlanUndoing
-		e.setApply(p, line.Apply, applyUndoing)
-		if err := e.journalled(ctx, p, *line, journalUndo); err != nil {
-			return err
-		}
-		return e.rollBack(context.WithoutCancel(ctx), p, *line, PlanUndone)
 	})
 	return out, err
+}
+
+func (e *Engine) undo(ctx context.Context, p *Plan, line *journalLine) error {
+	for i := len(line.Targets) - 1; i >= 0; i-- {
+		t, err := e.target(line.Targets[i].To)
+		if err != nil {
+			return err
+		}
+		if err := t.CheckUndo(ctx, line.Targets[i].State); err != nil {
+			f := fault.As(err)
+			if f.Code != fault.Conflict && f.Code != fault.IdentityChanged {
+				return err
+			}
+			g := *f
+			g.Op, g.Message = "undo", fmt.Sprintf("somebody has built on apply %s of plan %s; it stays", line.Apply, p.ID)
+			if f.Message != "" {
+				g.Message += ": " + f.Message
+			}
+			return &g
+		}
+	}
+	if _, err := e.keepBases(ctx, p, line.Apply); err != nil {
+		return err
+	}
+	p.Status = PlanUndoing
+	e.setApply(p, line.Apply, applyUndoing)
+	if err := e.journalled(ctx, p, *line, journalUndo); err != nil {
+		return err
+	}
+	return e.rollBack(context.WithoutCancel(ctx), p, *line, PlanUndone)
 }
 
 // lastApplied finds the newest apply that is committed and not undone, with its

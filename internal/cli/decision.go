@@ -10,6 +10,7 @@ import (
 
 	"github.com/ambit-run/ambit/changeset"
 	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
 )
 
 // summary writes what a review holds, for a person.
@@ -44,7 +45,8 @@ func (d *deps) unified(ctx context.Context, w io.Writer, r *engine.Review, eyes 
 		} else {
 			o.BinaryPatch = true
 		}
-		if err := changeset.Unified(ctx, w, s.Set, s.Source, o); err != nil {
+		// Contents that are gone are named in their place, and in the set's notices.
+		if err := changeset.Unified(ctx, w, s.Set, s.Source, o); err != nil && !fault.Is(err, fault.Stale) {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,7 @@ func newUndoCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo [PLAN] [flags]",
 		Short: "Reverse an apply",
-		Long: `Reverse the last apply of a plan, if the resources still are what it left: all of it,
+		Long: `Reverse what of a plan is applied, if the resources still are what it left: all of it,
 or, where somebody has built on it since, nothing, with the paths named. The plan and
 its sandboxes stay, so that it can be applied again.
 Without PLAN: the one of this directory that was applied last.`,
@@ -70,7 +71,8 @@ func runUndo(ctx context.Context, d *deps, o *undoOptions) error {
 // reversible reports whether something of the plan is applied: all of it, or a
 // selection, with the rest still in review.
 func reversible(p *engine.Plan) bool {
-	n := len(p.Applies)
-	return p.Status == engine.PlanApplied || p.Status == engine.PlanUndoing ||
-		p.Status == engine.PlanReview && n > 0 && p.Applies[n-1].Status == "committed"
+	if p.Status == engine.PlanApplied || p.Status == engine.PlanUndoing {
+		return true
+	}
+	return p.Status != engine.PlanDiscarded && slices.ContainsFunc(p.Applies, func(a engine.ApplyRecord) bool { return a.Status == "committed" })
 }

@@ -37,8 +37,7 @@ func (j *job) lock(ctx context.Context) (unlock func() error, err error) {
 		}
 		if time.Now().After(deadline) {
 			_ = j.gitDir.Remove(own) // ours alone; the lock itself is not touched
-			return nil, fault.New(fault.Conflict, "apply", "%s/%s is held: another git command is at work in %s, or one that crashed left it", j.gitDir.Name(), indexLock, j.Location.WorkTree).
-				WithHint("wait for it, or, if no git command is running there, remove that file by hand and try again")
+			return nil, j.locked()
 		}
 		select {
 		case <-ctx.Done():
@@ -56,6 +55,33 @@ func (j *job) lock(ctx context.Context) (unlock func() error, err error) {
 		}
 		return j.gitDir.Remove(own)
 	}, nil
+}
+
+func (j *job) locked() error {
+	return fault.New(fault.Conflict, "apply", "%s/%s is held: another git command is at work in %s, or one that crashed left it", j.gitDir.Name(), indexLock, j.Location.WorkTree).
+		WithHint("wait for it, or, if no git command is running there, remove that file by hand and try again")
+}
+
+// unlocked waits until nobody holds the checkout's lock, and takes nothing.
+func (j *job) unlocked(ctx context.Context) error {
+	deadline := time.Now().Add(j.cfg.LockWait)
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		_, err := j.gitDir.Stat(indexLock)
+		if fault.Is(err, fault.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return j.locked()
+		}
+		select {
+		case <-ctx.Done():
+			return fault.Wrap("", "wait for "+indexLock, context.Cause(ctx))
+		case <-time.After(pause):
+		}
+	}
 }
 
 // ownLockFile makes the file that only this apply has, unless a crashed attempt left it.

@@ -145,6 +145,9 @@ func (t *Target) prepare(ctx context.Context, req engine.TargetRequest) (json.Ra
 	if err != nil {
 		return nil, err
 	}
+	if err := j.preflight(ctx); err != nil {
+		return nil, err
+	}
 	r := &result{job: j, req: req, head: head.Commit}
 	if err := r.compute(ctx); err != nil {
 		return nil, err
@@ -152,6 +155,9 @@ func (t *Target) prepare(ctx context.Context, req engine.TargetRequest) (json.Ra
 	j.New = r.tip
 	if j.Checkout && j.New != j.Old {
 		if err := j.planCheckout(ctx, r); err != nil {
+			return nil, err
+		}
+		if err := j.unlocked(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 
@@ -44,15 +45,52 @@ func (s *Sandbox) keep(ctx context.Context, paths []string) error {
 	defer pin.Close()
 	paths = append([]string(nil), paths...)
 	sort.Strings(paths) // directories before what is in them
+	k := &keeper{s: s, live: live, pin: pin, shut: map[string]uint32{}}
 	for _, p := range paths {
-		if err := s.keepOne(ctx, live, pin, p); err != nil {
-			return fmt.Errorf("%q: %w", p, err)
+		if err := k.keep(ctx, p); err != nil {
+			return errors.Join(fmt.Errorf("%q: %w", p, err), k.close())
 		}
 	}
-	return nil
+	return k.close()
 }
 
-func (s *Sandbox) keepOne(ctx context.Context, live, pin *fsop.Dir, path string) error {
+// keeper fills the layer. Directories that their owner may not write are opened
+// while it works and get their mode at the end.
+type keeper struct {
+	s         *Sandbox
+	live, pin *fsop.Dir
+	shut      map[string]uint32 // directory → the mode it is to have
+}
+
+// owner are the bits without which an owner cannot make entries in a directory.
+const owner = 0o300
+
+func (k *keeper) mkdir(path string, mode uint32) error {
+	if mode&owner != owner {
+		k.shut[path] = mode
+	}
+	return k.pin.Mkdir(path, mode|owner)
+}
+
+// enter makes a directory that was kept before writable for now.
+func (k *keeper) enter(path string, mode uint32) error {
+	if _, done := k.shut[path]; done || mode&owner == owner {
+		return nil
+	}
+	k.shut[path] = mode
+	return k.pin.Chmod(path, mode|owner)
+}
+
+func (k *keeper) close() error {
+	var errs []error
+	for path, mode := range k.shut {
+		errs = append(errs, k.pin.Chmod(path, mode))
+	}
+	return errors.Join(errs...)
+}
+
+func (k *keeper) keep(ctx context.Context, path string) error {
+	s, live, pin := k.s, k.live, k.pin
 	at := ""
 	for rest := path; rest != ""; {
 		var name string
@@ -60,6 +98,9 @@ func (s *Sandbox) keepOne(ctx context.Context, live, pin *fsop.Dir, path string)
 		at = fsop.Join(at, name)
 		if info, err := pin.Stat(at); err == nil {
 			if info.Kind == fsop.KindDir && rest != "" {
+				if err := k.enter(at, info.Mode); err != nil {
+					return err
+				}
 				continue
 			}
 			return nil // kept before, or hidden with a directory above
@@ -71,7 +112,7 @@ func (s *Sandbox) keepOne(ctx context.Context, live, pin *fsop.Dir, path string)
 		case err != nil:
 			return whiteout(pin, at) // nothing there, nor below
 		case info.Kind == fsop.KindDir:
-			if err := pin.Mkdir(at, info.Mode); err != nil {
+			if err := k.mkdir(at, info.Mode); err != nil {
 				return err
 			}
 		case rest != "" || s.st.Stamp.after(info):
