@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
+	"strings"
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
@@ -33,6 +34,12 @@ func (c *cage) Prove(ctx context.Context) (engine.Proof, error) {
 	}
 	for _, p := range c.spec.Real {
 		s.Real = append(s.Real, view.Aliases(c.c.host, p)...)
+	}
+	for _, en := range c.spec.Sandbox {
+		// A sandbox lies in ambit's state; what lies elsewhere is the resource itself.
+		if !strings.HasPrefix(en.Path, c.spec.StateDir+"/") {
+			s.Open = append(s.Open, en.Root)
+		}
 	}
 	s.Lines, s.NotCovered = claims(c.spec, abi)
 	return probe.Prove(ctx, s)

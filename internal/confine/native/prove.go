@@ -28,7 +28,11 @@ func (c *cage) Prove(ctx context.Context) (engine.Proof, error) {
 		HomeDir: c.spec.HomeDir, TempDir: "/tmp", Shown: layout.Shown, Namespaced: true, Run: c.Run, Nonce: rand.Text(), Getenv: host.Getenv,
 	}
 	for _, en := range c.spec.Sandbox {
-		if !en.ReadOnly && !unisolated(en) {
+		if unisolated(en) {
+			s.Open = append(s.Open, en.Root)
+			continue
+		}
+		if !en.ReadOnly {
 			s.Real = append(s.Real, en.Root)
 			s.Real = append(s.Real, view.Aliases(host, en.Root)...)
 		}

@@ -31,6 +31,9 @@ type Subject struct {
 	HomeDir, TempDir string
 	// Real are host paths of the real resources by which commands might reach them.
 	Real []string
+	// Open are roots of sandboxes that are the real resource itself, on request:
+	// nothing is tried there.
+	Open []string
 	// Shown are host paths that the boundary shows on purpose.
 	Shown      []string
 	NotCovered []string
@@ -75,7 +78,7 @@ func Prove(ctx context.Context, s Subject) (engine.Proof, error) {
 	if err != nil {
 		return proof, err
 	}
-	for _, name := range s.Lines {
+	for _, name := range c.targets.Lines {
 		proof.Lines = append(proof.Lines, judge(name, found, c.received))
 	}
 	return proof, nil
@@ -240,7 +243,7 @@ func setCanaries(ctx context.Context, s Subject) (c *canaries, err error) {
 		}
 	}()
 	for _, en := range s.Spec.Sandbox {
-		if !en.ReadOnly {
+		if !en.ReadOnly && !slices.Contains(s.Open, en.Root) {
 			t.Writable = append(t.Writable, en.Root)
 		}
 	}
@@ -252,6 +255,7 @@ func setCanaries(ctx context.Context, s Subject) (c *canaries, err error) {
 	if err := c.listen(ctx, &t, s); err != nil {
 		return c, err
 	}
+	t.Lines = Without(t.Lines, t.pointless()...)
 	c.targets = t
 	c.made = slices.Concat(t.Real, t.Outside)
 	return c, nil
@@ -290,32 +294,33 @@ const maxObjects = 40
 // what is there is tried.
 func homeObjects(s Subject) []object {
 	spec := s.Spec
-	var os_ []object
-	add := func(dir string) {
+	var found []object
+	add := func(dir string, shown bool) {
 		es, err := os.ReadDir(dir)
 		if err != nil {
 			return
 		}
 		for _, e := range es {
 			p := filepath.Join(dir, e.Name())
-			if len(os_) >= maxObjects || s.shows(p) || !(e.IsDir() || e.Type().IsRegular()) {
+			if len(found) >= maxObjects || !shown && s.shows(p) || !(e.IsDir() || e.Type().IsRegular()) {
 				continue
 			}
 			if o, err := objectAt(p); err == nil {
-				os_ = append(os_, o)
+				found = append(found, o)
 			}
 		}
 	}
-	add(filepath.Join(spec.HomeDir, ".ssh"))
-	add(filepath.Join(spec.HomeDir, ".gnupg"))
-	add(filepath.Join(spec.HomeDir, ".aws"))
+	for _, secret := range []string{".ssh", ".gnupg", ".aws"} {
+		// Also where the home is part of a sandbox: there they are masked.
+		add(filepath.Join(spec.HomeDir, secret), true)
+	}
 	if spec.Home != engine.HomeRO {
 		if o, err := objectAt(spec.HomeDir); err == nil && !s.shows(spec.HomeDir) {
-			os_ = append(os_, o)
+			found = append(found, o)
 		}
-		add(spec.HomeDir)
+		add(spec.HomeDir, false)
 	}
-	return os_
+	return found
 }
 
 // shows reports whether a path is part of what the boundary shows on purpose.

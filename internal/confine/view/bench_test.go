@@ -16,3 +16,13 @@ func BenchmarkCompute(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSockets is part of every command in a live holder.
+func BenchmarkSockets(b *testing.B) {
+	spec := baseSpec()
+	for b.Loop() {
+		if _, err := Sockets(spec, OS{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -75,6 +75,23 @@ type targets struct {
 	Namespaced bool `json:"namespaced"`
 }
 
+// pointless lists the lines for which there is nothing to try: a home without
+// anything in it, no sandbox that could be written.
+func (t targets) pointless() []string {
+	var out []string
+	for _, l := range []struct {
+		name string
+		some bool
+	}{
+		{LineRealTree, len(t.Real) > 0}, {LineHome, len(t.Home) > 0}, {LineWorkspace, len(t.Writable) > 0}, {LineTCP, t.TCP != ""},
+	} {
+		if !l.some {
+			out = append(out, l.name)
+		}
+	}
+	return out
+}
+
 // finding is what one attempt inside came to.
 type finding struct {
 	Line   string `json:"line"`
