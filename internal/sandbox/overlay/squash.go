@@ -173,7 +173,7 @@ func (m *merger) name(dir, path string, layers []int, ground *node) error {
 		}
 		return whiteout(m.dst, path)
 	}
-	if err := m.mkdir(path, m.top.layers[dirs[0]], *first); err != nil { //nolint:staticcheck // where there is no fsop, it always fails
+	if err := m.mkdir(path, m.top.layers[dirs[0]], *first); err != nil {
 		return err
 	}
 	if !under.isDir() {
