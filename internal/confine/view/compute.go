@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ambit-run/ambit/engine"
-	"github.com/ambit-run/ambit/fault"
 )
 
 // Workspace is the path at which the first sandbox appears besides its own.
@@ -113,33 +112,6 @@ func (v *viewer) targets() []string {
 	return ts
 }
 
-// check refuses specs that cannot be meant.
-func (v *viewer) check() error {
-	bad := func(format string, args ...any) error { return fault.New(fault.Invalid, "confine", format, args...) }
-	for _, c := range []struct{ what, p string }{
-		{"plan folder", v.spec.PlanDir}, {"state folder", v.spec.StateDir}, {"home", v.spec.HomeDir},
-	} {
-		if !isCleanAbs(c.p) {
-			return bad("the %s %q is no clean absolute path", c.what, c.p)
-		}
-	}
-	switch v.spec.Home {
-	case engine.HomeTools, engine.HomeHidden, engine.HomeRO:
-	default:
-		return bad("unknown home mode %q", v.spec.Home)
-	}
-	switch v.spec.Network {
-	case engine.NetworkNone, engine.NetworkHost:
-	default:
-		return bad("unknown network mode %q", v.spec.Network)
-	}
-	v.home, v.state = v.real(v.spec.HomeDir), v.real(v.spec.StateDir)
-	if err := v.checkSandboxes(); err != nil {
-		return err
-	}
-	return v.checkPaths()
-}
-
 // resolved is what Host.Resolve answered.
 type resolved struct {
 	path string
@@ -168,84 +140,6 @@ func (v *viewer) real(p string) string {
 		return p
 	}
 	return path.Join(v.real(path.Dir(p)), path.Base(p))
-}
-
-func (v *viewer) checkSandboxes() error {
-	for _, en := range v.spec.Sandbox {
-		for _, m := range en.Mounts {
-			for _, t := range append([]string{m.Target}, m.Aliases...) {
-				if !isCleanAbs(t) || t == "/" || within(t, "/proc") || within(t, "/sys") || within(t, "/dev") {
-					return fault.New(fault.Invalid, "confine", "a sandbox cannot appear at %q", t)
-				}
-			}
-			switch {
-			case m.Kind == engine.MountOverlay:
-				if err := v.checkOverlay(m); err != nil {
-					return err
-				}
-			case m.Kind != engine.MountBind:
-				return fault.New(fault.Invalid, "confine", "unknown kind of mount %q", m.Kind)
-			}
-		}
-	}
-	return nil
-}
-
-// checkOverlay refuses a lower with other mounts below it (C53): an overlay does
-// not cross them, and in a user namespace the kernel refuses the whole.
-func (v *viewer) checkOverlay(m engine.Mount) error {
-	for _, l := range m.Lower {
-		real := v.real(l)
-		var nested []string
-		for _, e := range v.mountTable() {
-			if e.point != real && within(e.point, real) {
-				nested = append(nested, e.point)
-			}
-		}
-		if len(nested) > 0 {
-			slices.Sort(nested)
-			return fault.New(fault.Unsupported, "confine", "%s holds other mounts, which an overlay cannot cover", l).
-				WithPaths(slices.Compact(nested)...).
-				WithHint("unmount them, or use `--strategy copy_on_write`")
-		}
-	}
-	return nil
-}
-
-// checkPaths refuses paths that contradict the sandboxes.
-func (v *viewer) checkPaths() error {
-	for _, list := range [][]string{v.spec.ReadOnly, v.spec.ReadWrite, v.spec.Hide} {
-		for _, p := range list {
-			if !isCleanAbs(p) || p == "/" {
-				return fault.New(fault.Invalid, "confine", "%q is no clean absolute path below /", p)
-			}
-		}
-	}
-	for _, p := range append(slices.Clone(v.spec.ReadOnly), v.spec.ReadWrite...) {
-		if !v.exists(p) {
-			return fault.New(fault.NotFound, "confine", "%s does not exist", p)
-		}
-		if within(v.real(p), v.state) {
-			return fault.New(fault.Denied, "confine", "%s lies in ambit's own state", p)
-		}
-	}
-	for _, p := range v.spec.ReadWrite {
-		for _, t := range v.targets() {
-			if within(v.real(p), v.real(t)) {
-				return fault.New(fault.Denied, "confine", "%s is part of the sandboxed %s and would be written for real", p, t).
-					WithHint("leave it out: inside, the sandbox can be written")
-			}
-		}
-	}
-	for _, p := range v.spec.Hide {
-		for _, t := range append(v.targets(), v.home) {
-			if within(t, p) || within(v.real(t), v.real(p)) {
-				return fault.New(fault.Conflict, "confine", "hiding %s would hide %s, where commands work", p, t).
-					WithHint("hide a folder below it") // C81
-			}
-		}
-	}
-	return nil
 }
 
 // placed is a mount that the spec asks for, to be put in order.
