@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/ambit-run/ambit/fault"
 )
@@ -30,9 +31,18 @@ func (e *Engine) Recover(ctx context.Context, plan string) (*RecoverReport, erro
 	if err != nil {
 		return nil, err
 	}
+	patience := time.NewTimer(heldPatience)
+	defer patience.Stop()
 	for _, p := range ps {
-		if (p.Status == PlanStaging && !dead[p.ID]) || !e.needsRepair(p) || e.held(p.Dir) {
-			continue // nothing to do, or a living process sees to it
+		if (p.Status == PlanStaging && !dead[p.ID]) || !e.needsRepair(p) {
+			continue
+		}
+		if err := e.awaitFree(ctx, p, patience); err != nil {
+			return rep, err
+		}
+		if e.held(p.Dir) {
+			rep.Plans = append(rep.Plans, RecoveredPlan{Plan: p.ID, Was: p.Status, Is: p.Status, Action: "left alone: a living process is at work on it"})
+			continue
 		}
 		done, err := e.recoverPlan(ctx, p)
 		if err != nil {
@@ -51,6 +61,29 @@ func (e *Engine) Recover(ctx context.Context, plan string) (*RecoverReport, erro
 		}
 	}
 	return rep, nil
+}
+
+// heldPatience is how long recover waits, in all, for plans that are held. A
+// killed process can seem to live on for a moment: a child that it was just
+// starting shares its locks until it runs its own program.
+const heldPatience = time.Second
+
+// awaitFree waits until nobody holds the plan, or patience is at its end.
+func (e *Engine) awaitFree(ctx context.Context, p *Plan, patience *time.Timer) error {
+	for e.held(p.Dir) {
+		tick := time.NewTimer(20 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return fault.Wrap("", "recover", context.Cause(ctx))
+		case <-patience.C:
+			tick.Stop()
+			patience.Reset(0) // at its end for the plans after this one, too
+			return nil
+		case <-tick.C:
+		}
+	}
+	return nil
 }
 
 // needsRepair reports whether a plan may have been left in the middle of
