@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a script waits for something that has to happen.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func TestScripts(t *testing.T) {
 	t.Parallel()

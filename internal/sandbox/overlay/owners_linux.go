@@ -83,6 +83,9 @@ func foreignIn(ctx context.Context, at *fsop.Dir, dir string, uid, gid uint32, n
 		}
 		return nil
 	})
+	if fault.Is(err, fault.Denied) {
+		err = nil // the directory itself may not be opened: as above
+	}
 	return found, n, queue, err
 }
 
