@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
 )
 
@@ -44,7 +45,7 @@ func firstForeign(ctx context.Context, d *fsop.Dir, uid, gid uint32) (found *for
 		queue = queue[1:]
 		at, err := d.OpenDir(dir)
 		if err != nil {
-			if absent(err) == nil {
+			if absent(err) == nil || fault.Is(err, fault.Denied) {
 				continue
 			}
 			return nil, err
