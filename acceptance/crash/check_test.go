@@ -132,7 +132,8 @@ func (w *world) finish() {
 		w.must("apply", id, "--yes")
 	}
 	if !w.looksNew() {
-		w.t.Fatal("after carrying on, the result is not the new state")
+		plan, _ := w.ambit("status", id)
+		w.t.Fatalf("after carrying on, the result is not the new state:\n%s\n%v", w.git("log", "--stat", "--oneline"), plan["plan"].(map[string]any)["steps"])
 	}
 	w.must("undo", id, "--yes")
 	if w.treeHash(w.repo) != w.oldRepo || w.treeHash(w.dir) != w.oldDir {
