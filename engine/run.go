@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/ticket"
@@ -63,6 +64,8 @@ func (r *runner) run(ctx context.Context) (err error) {
 		closeErr = nil // a shell of the person's own is live; the holder stays for it
 	}
 	switch {
+	case runErr != nil && slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Status == StepRunning }):
+		// Stays running: with its lock gone it reads as interrupted, and is repaired.
 	case runErr != nil:
 		p.Status = PlanInterrupted
 	default:

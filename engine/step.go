@@ -60,7 +60,10 @@ func (r *runner) step(ctx context.Context, s *Step) (err error) {
 		err = r.rollBack(after, name)
 	}
 	if err != nil {
-		s.Status, s.Message = StepFailed, err.Error()
+		// Neither frozen nor rolled back (the holder died, the disk is full): the
+		// step counts as running, so that whoever takes the plan next first returns
+		// to the state before it. Run again on top of itself it would do its work twice.
+		s.Status, s.Message = StepRunning, err.Error()
 	}
 	err = errors.Join(err, e.save(after, p), e.event(after, p.ID, "step.ended", s))
 	r.report(s)

@@ -18,7 +18,6 @@ import (
 	applygit "github.com/ambit-run/ambit/internal/apply/git"
 	applytree "github.com/ambit-run/ambit/internal/apply/tree"
 	"github.com/ambit-run/ambit/internal/cli"
-	"github.com/ambit-run/ambit/internal/confine"
 	"github.com/ambit-run/ambit/internal/discover"
 	"github.com/ambit-run/ambit/internal/gitx"
 	"github.com/ambit-run/ambit/internal/procid"
@@ -100,7 +99,7 @@ func (w *world) engineWith(git *gitx.Git, targets ...engine.Target) *engine.Engi
 	}
 	eng, err := engine.New(engine.Config{StateDir: w.home, HomeDir: filepath.Join(w.base, "home"), UID: os.Geteuid()}, engine.Deps{
 		Store: store, Discoverer: discover.New(git, w.home),
-		Strategies: sandbox.All(sandbox.Deps{Git: git}), Confiners: confine.All(),
+		Strategies: sandbox.All(sandbox.Deps{Git: git}), Confiners: w.confiners(),
 		Targets: targets,
 		Self:    engine.Lease{PID: self.PID, Start: self.Start, BootID: self.Boot, PIDNS: self.NS},
 		Alive:   func(engine.Lease) bool { return false },
@@ -116,6 +115,17 @@ func (w *world) engineWith(git *gitx.Git, targets ...engine.Target) *engine.Engi
 func (w *world) faultPlan(eng *engine.Engine, environ []string) *engine.Plan {
 	w.t.Helper()
 	ctx := context.Background()
+	p := w.stageFaults(eng, environ)
+	if _, err := eng.Run(ctx, engine.RunRequest{Plan: p.ID, Environ: environ}); err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
+// stageFaults stages the fault ticket over both resources.
+func (w *world) stageFaults(eng *engine.Engine, environ []string) *engine.Plan {
+	w.t.Helper()
+	ctx := context.Background()
 	tk, ds := ticket.Parse("faults.md", []byte(faultTicket), ticket.Options{})
 	if err := ticket.AsError("parse", ds); err != nil {
 		w.t.Fatal(err)
@@ -126,9 +136,6 @@ func (w *world) faultPlan(eng *engine.Engine, environ []string) *engine.Plan {
 		Options: engine.PlanOptions{Env: []string{"DIR"}, Home: engine.HomeHidden, Network: engine.NetworkNone},
 	})
 	if err != nil {
-		w.t.Fatal(err)
-	}
-	if _, err := eng.Run(ctx, engine.RunRequest{Plan: p.ID, Environ: environ}); err != nil {
 		w.t.Fatal(err)
 	}
 	return p

@@ -29,6 +29,7 @@ type world struct {
 	bin                   string
 	base, home, repo, dir string
 	env                   []string
+	brittle               *bool  // see confiners
 	oldRepo, oldDir       string // hashes before anything ran
 	newRepo, newDir       string // hashes when everything is applied
 }
