@@ -114,11 +114,13 @@ func (d *deps) close() error {
 // main runs one command line and returns the exit code.
 func (d *deps) main(ctx context.Context, args []string) int {
 	d.json = wantsJSON(args) // so that a mistake in the flags is an object, too
-	root := newRootCmd(d)    //nolint:contextcheck // each command gets its context from cobra
+	out := &printed{to: d.stdout}
+	d.stdout = out
+	root := newRootCmd(d) //nolint:contextcheck // each command gets its context from cobra
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if closeErr := d.close(); err == nil && closeErr != nil {
 		err = fault.Wrap(fault.Internal, "close the store", closeErr)
 	}
-	return d.report(ctx, cmd, err)
+	return d.report(ctx, cmd, out.lost(err))
 }

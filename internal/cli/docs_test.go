@@ -57,6 +57,7 @@ is run. Nothing is asked where stdin or stderr is no terminal; ` + "`apply`, `di
 	meanings := map[int]string{
 		exitDone: "done", exitFailed: "your command, or a step, ran and failed; its own code is printed and in the JSON",
 		exitUsage: "the command line cannot be understood", exitPending: "`diff --exit-code`: there is something to review",
+		exitReaderLeft: "whoever read the output through a pipe left early",
 	}
 	words := map[fault.Code]string{
 		fault.Invalid: "what you gave is wrong: a ticket, a configuration, a name", fault.Denied: "forbidden: permissions, a policy, a decision that is missing",

@@ -13,6 +13,7 @@ const (
 	exitUsage       = 2
 	exitPending     = 8 // diff --exit-code: there is something to review
 	exitInterrupted = 130
+	exitReaderLeft  = 128 + 13 // SIGPIPE, as a shell reports it
 )
 
 // exitCodes is the one table from fault codes to exit codes.
@@ -46,6 +47,8 @@ func exitCode(err error) int {
 		return exitDone
 	case errors.As(err, &status):
 		return status.code
+	case errors.Is(err, errReaderLeft):
+		return exitReaderLeft
 	case errors.As(err, &usage):
 		return exitUsage
 	case errors.As(err, &failed):

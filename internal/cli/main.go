@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -16,6 +18,9 @@ func Main() int {
 	restore := rememberTerminals(os.Stdin, os.Stderr)
 	ctx, interrupts := watchSignals(context.Background(), func() { restore(); os.Exit(exitInterrupted) })
 	defer interrupts.stop()
+	// A closed pipe is an error of the write, not the end of ambit: a sandbox may
+	// still have to be discarded. Notify, not Ignore, which children would inherit.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
 	d := &deps{
 		environ:    os.Environ(),

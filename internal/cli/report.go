@@ -18,7 +18,7 @@ const maxPaths = 20
 func (d *deps) report(ctx context.Context, cmd *cobra.Command, err error) int {
 	code := exitCode(err)
 	var status *exitStatus
-	if err == nil || errors.As(err, &status) {
+	if err == nil || errors.As(err, &status) || errors.Is(err, errReaderLeft) {
 		return code
 	}
 	o := describe(err)

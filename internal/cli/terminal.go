@@ -14,6 +14,9 @@ const (
 
 // terminalOf returns the terminal behind a stream, or nil.
 func terminalOf(stream any) *os.File {
+	if p, ok := stream.(*printed); ok {
+		stream = p.to
+	}
 	f, ok := stream.(*os.File)
 	if !ok || f == nil || !term.IsTerminal(int(f.Fd())) {
 		return nil

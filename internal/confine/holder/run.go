@@ -4,6 +4,7 @@ package holder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -232,10 +233,12 @@ func (s *session) close() {
 	}
 }
 
-// writeErr returns the first failure to write an output.
+// writeErr returns the first failure to write an output. A reader that left is
+// none: the command was told as in any pipeline, and its exit says what it made
+// of that.
 func (s *session) writeErr() error {
 	for _, o := range s.outs {
-		if o.err != nil {
+		if o.err != nil && !errors.Is(o.err, unix.EPIPE) {
 			return fault.Wrap(fault.Unavailable, "run command", fmt.Errorf("write output: %w", o.err))
 		}
 	}
