@@ -158,6 +158,9 @@ func (s *survey) decideAll(ctx context.Context) error {
 		case it.now.there && it.is() == "":
 			it.verdict = conflict("there is a " + it.now.info.Kind.String() + " now")
 		default:
+			if err := s.onlyLineEnds(ctx, it); err != nil {
+				return err
+			}
 			it.verdict = decide(it.before, it.after, s.present(it), s.rules)
 		}
 		if it.verdict.conflict == "" && it.source == fromMerge && it.result != nil {

@@ -48,6 +48,9 @@ func (s *survey) mergeText(ctx context.Context, it *item) error {
 			return nil
 		}
 	}
+	if s.rules.git {
+		base, plan = likewise(base, now), likewise(plan, now)
+	}
 	merged, ok := changeset.MergeText(base, now, plan)
 	if !ok {
 		it.verdict = conflict("the same lines changed on both sides")
