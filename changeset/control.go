@@ -1,7 +1,6 @@
 package changeset
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -21,9 +20,9 @@ func gitControl(path string) string {
 				return "inside a .git folder"
 			}
 			return Quote(part) + " is another spelling of .git"
-		case n == ".gitmodules" || shortModules.MatchString(n):
+		case n == ".gitmodules" || isShort(n, "gitmod~", "gi7eba~"):
 			return "names submodules that git fetches"
-		case n == ".gitattributes" || shortAttributes.MatchString(n):
+		case n == ".gitattributes" || isShort(n, "gitatt~", "gi7d29~"):
 			return "chooses the filters that git runs"
 		case n == ".husky" || n == ".githooks":
 			return "holds git hooks"
@@ -34,12 +33,16 @@ func gitControl(path string) string {
 	return ""
 }
 
-// Short (8.3) names that NTFS gives .gitmodules and .gitattributes, the plain
-// ones and the hashed fallbacks; git's own list (path.c, is_ntfs_dot_str).
-var (
-	shortModules    = regexp.MustCompile(`^(gitmod~[1-4]|gi7eba~[0-9])$`)
-	shortAttributes = regexp.MustCompile(`^(gitatt~[1-4]|gi7d29~[0-9])$`)
-)
+// isShort reports whether name is a short (8.3) name that NTFS gives .gitmodules
+// or .gitattributes: the plain one with 1 to 4, or the hashed fallback with any
+// digit; git's own list (path.c, is_ntfs_dot_str).
+func isShort(name, plain, hashed string) bool {
+	if n, ok := strings.CutPrefix(name, plain); ok {
+		return len(n) == 1 && n[0] >= '1' && n[0] <= '4'
+	}
+	n, ok := strings.CutPrefix(name, hashed)
+	return ok && len(n) == 1 && n[0] >= '0' && n[0] <= '9'
+}
 
 var hookRunners = set(
 	".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.yml", "lefthook.yaml",

@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // secretName says why a name looks like that of a credential, or "".
@@ -43,28 +44,36 @@ var secretNames = set(
 var secretPaths = []string{".aws/credentials", ".docker/config.json", ".kube/config", ".config/gh/hosts.yml", ".cargo/credentials.toml"}
 
 // secretPatterns are forms that credentials of known issuers have. Expressions
-// are linear (RE2) and need no match across lines.
-var secretPatterns = []struct {
+// are linear (RE2) and need no match across lines. They are compiled when first
+// used: that takes as long as a fifth of the start of the program, and the
+// program starts itself several times for one command.
+var secretPatterns = sync.OnceValue(func() []secretPattern {
+	return []secretPattern{
+		{"a private key", regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----`)},
+		{"an AWS access key", regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`)},
+		{"a GitHub token", regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{60,})`)},
+		{"a GitLab token", regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{20,}`)},
+		{"a Slack token", regexp.MustCompile(`\bxox[abprs]-[0-9A-Za-z-]{10,}`)},
+		{"a Stripe key", regexp.MustCompile(`\b[rs]k_live_[0-9A-Za-z]{16,}`)},
+		{"an Anthropic key", regexp.MustCompile(`\bsk-ant-[A-Za-z0-9_-]{20,}`)},
+		{"an OpenAI key", regexp.MustCompile(`\bsk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}`)},
+		{"a Google key", regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{35}`)},
+		{"an npm token", regexp.MustCompile(`\bnpm_[A-Za-z0-9]{36}`)},
+		{"a PyPI token", regexp.MustCompile(`\bpypi-AgEI[A-Za-z0-9_-]{50,}`)},
+		{"an age key", regexp.MustCompile(`\bAGE-SECRET-KEY-1[0-9A-Z]{50,}`)},
+		{"a password in a URL", regexp.MustCompile(`\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@"'<>]{1,64}:[^\s/:@"'<>${}*]{6,128}@[a-zA-Z0-9\[]`)},
+	}
+})
+
+type secretPattern struct {
 	what string
 	re   *regexp.Regexp
-}{
-	{"a private key", regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----`)},
-	{"an AWS access key", regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`)},
-	{"a GitHub token", regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{60,})`)},
-	{"a GitLab token", regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{20,}`)},
-	{"a Slack token", regexp.MustCompile(`\bxox[abprs]-[0-9A-Za-z-]{10,}`)},
-	{"a Stripe key", regexp.MustCompile(`\b[rs]k_live_[0-9A-Za-z]{16,}`)},
-	{"an Anthropic key", regexp.MustCompile(`\bsk-ant-[A-Za-z0-9_-]{20,}`)},
-	{"an OpenAI key", regexp.MustCompile(`\bsk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}`)},
-	{"a Google key", regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{35}`)},
-	{"an npm token", regexp.MustCompile(`\bnpm_[A-Za-z0-9]{36}`)},
-	{"a PyPI token", regexp.MustCompile(`\bpypi-AgEI[A-Za-z0-9_-]{50,}`)},
-	{"an age key", regexp.MustCompile(`\bAGE-SECRET-KEY-1[0-9A-Z]{50,}`)},
-	{"a password in a URL", regexp.MustCompile(`\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@"'<>]{1,64}:[^\s/:@"'<>${}*]{6,128}@[a-zA-Z0-9\[]`)},
 }
 
 // placeholder passwords that documentation puts into URLs.
-var placeholder = regexp.MustCompile(`(?i):(?:password|passwd|secret|changeme|example|postgres|xxx+)@`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i):(?:password|passwd|secret|changeme|example|postgres|xxx+)@`)
+})
 
 // scannable reports whether a change leaves new bytes that may hold a credential.
 func scannable(c *Change) bool {
@@ -83,10 +92,10 @@ func scanSecrets(c *Change, src Source, limit int64) (string, error) {
 	}
 	var before []byte
 	readBefore := c.Before == nil || c.Before.Kind != File
-	for _, p := range secretPatterns {
+	for _, p := range secretPatterns() {
 		for _, at := range p.re.FindAllIndex(after, 64) {
 			found := after[at[0]:at[1]]
-			if placeholder.Match(found) {
+			if placeholder().Match(found) {
 				continue
 			}
 			if !readBefore {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ambit-run/ambit/fault"
@@ -23,20 +23,21 @@ type repoConfig struct {
 	identity Identity
 }
 
-var boolValue = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|0|1)$`)
+var boolValues = []string{"true", "false", "yes", "no", "on", "off", "0", "1"}
 
 // inertKeys are the settings that change how git understands files but cannot
-// name a program, a path or another file. Any other value is not passed on.
-var inertKeys = map[string]*regexp.Regexp{
-	"core.filemode":          boolValue,
-	"core.symlinks":          boolValue,
-	"core.ignorecase":        boolValue,
-	"core.precomposeunicode": boolValue,
-	"core.trustctime":        boolValue,
-	"core.checkstat":         regexp.MustCompile(`^(?i:default|minimal)$`),
-	"core.autocrlf":          regexp.MustCompile(`^(?i:true|false|yes|no|on|off|0|1|input)$`),
-	"core.eol":               regexp.MustCompile(`^(?i:lf|crlf|native)$`),
-	"core.sharedrepository":  regexp.MustCompile(`^(?i:umask|group|all|world|everybody|true|false|[012]|0[0-7]{3})$`),
+// name a program, a path or another file, with the values that are passed on,
+// whatever their case. core.sharedrepository takes a mode besides.
+var inertKeys = map[string][]string{
+	"core.filemode":          boolValues,
+	"core.symlinks":          boolValues,
+	"core.ignorecase":        boolValues,
+	"core.precomposeunicode": boolValues,
+	"core.trustctime":        boolValues,
+	"core.checkstat":         {"default", "minimal"},
+	"core.autocrlf":          append(boolValues, "input"),
+	"core.eol":               {"lf", "crlf", "native"},
+	"core.sharedrepository":  {"umask", "group", "all", "world", "everybody", "true", "false", "0", "1", "2"},
 }
 
 // configPattern selects everything that readConfig understands.
@@ -89,10 +90,19 @@ func (g *Git) understand(cfg *repoConfig, key, value string) {
 		}
 		cfg.excludes = value
 	default:
-		if re := inertKeys[key]; re != nil && re.MatchString(value) {
+		if inert(key, value) {
 			cfg.inert = append(cfg.inert, setting{key, value})
 		}
 	}
+}
+
+// inert reports whether a setting is one that may be passed on.
+func inert(key, value string) bool {
+	if slices.Contains(inertKeys[key], strings.ToLower(value)) {
+		return true
+	}
+	// A mode, as git writes it: 0 and three octal digits.
+	return key == "core.sharedrepository" && len(value) == 4 && value[0] == '0' && strings.Trim(value, "01234567") == ""
 }
 
 func truth(v string) bool {

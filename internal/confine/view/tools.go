@@ -3,7 +3,6 @@ package view
 import (
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -100,8 +99,12 @@ func (v *viewer) toolchains() {
 	}
 }
 
-// drvfs are the drives of Windows under WSL: nothing there runs on Linux's terms.
-var drvfs = regexp.MustCompile(`^/mnt/[a-z](/|$)`)
+// drvfs reports whether a folder lies on a drive of Windows under WSL: nothing
+// there runs on Linux's terms.
+func drvfs(dir string) bool {
+	rest, ok := strings.CutPrefix(dir, "/mnt/")
+	return ok && rest != "" && rest[0] >= 'a' && rest[0] <= 'z' && (len(rest) == 1 || rest[1] == '/')
+}
 
 // maxScripts bounds how many files of one PATH folder are looked into for the
 // interpreter they name.
@@ -112,7 +115,7 @@ const maxScripts = 400
 func (v *viewer) commands() {
 	seen := map[string]bool{}
 	for d := range strings.SplitSeq(v.spec.Path, ":") {
-		if !path.IsAbs(d) || drvfs.MatchString(d) {
+		if !path.IsAbs(d) || drvfs(d) {
 			continue
 		}
 		d = path.Clean(d)
