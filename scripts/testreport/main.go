@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"sort"
 	"strings"
 	"time"
@@ -151,7 +152,11 @@ func (r *report) end(e event, k key) {
 		t.failed++
 		r.ran++
 		r.failed = append(r.failed, e.Package+" "+e.Test)
-		fmt.Fprint(r.out, text)
+		for line := range strings.Lines(text) {
+			if !strings.HasPrefix(line, "=== ") { // RUN, PAUSE, CONT: of no use here
+				fmt.Fprint(r.out, line)
+			}
+		}
 	}
 }
 
@@ -201,13 +206,27 @@ func (r *report) keepSkips(path string) error {
 	if err != nil {
 		return fmt.Errorf("keep skips: %w", err)
 	}
+	// One line for all tests of a package that say the same.
+	type group struct{ pkg, reason string }
+	var order []group
+	names := map[group][]string{}
 	for _, s := range r.skips {
-		if _, err = fmt.Fprintf(f, "%s: %s %s: %s\n", r.label, s.pkg, s.test, s.reason); err != nil {
+		g := group{s.pkg, sourceLine.ReplaceAllString(s.reason, "")}
+		if names[g] == nil {
+			order = append(order, g)
+		}
+		names[g] = append(names[g], s.test)
+	}
+	for _, g := range order {
+		if _, err = fmt.Fprintf(f, "%s: %s %s: %s\n", r.label, g.pkg, strings.Join(names[g], ", "), g.reason); err != nil {
 			break
 		}
 	}
 	return errors.Join(err, f.Close())
 }
+
+// sourceLine is what the testing package puts before a test's words.
+var sourceLine = regexp.MustCompile(`^[A-Za-z0-9_]+_test\.go:[0-9]+: `)
 
 // verdict prints the totals; tests that never ended count as failed.
 func (r *report) verdict(least int) error {

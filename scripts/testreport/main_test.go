@@ -65,7 +65,7 @@ func TestSkipsAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := "as root: p TestB: b_test.go:3: needs xfs\n"
+	line := "as root: p TestB: needs xfs\n"
 	if string(got) != line+line {
 		t.Errorf("got %q", got)
 	}

@@ -78,10 +78,12 @@ func New(p Paths) (*Rules, error) {
 	// No network rules: they miss UDP and MPTCP, so something else must isolate the
 	// network, and loopback shall work.
 	cfg := landlock.Config{HandledAccessFS: landlock.V9.HandledAccessFS, Scoped: landlock.V9.Scoped}
+	// What went away since it was listed is left out: less is allowed, never more.
 	fd, flags, err := cfg.BestEffort().NewRulesetFD(
-		landlock.RODirs(readDirs...), landlock.ROFiles(readFiles...), landlock.PathAccess(ll.AccessFSReadDir, listDirs...),
-		landlock.RWDirs(writeDirs...).WithRefer().WithIoctlDev().WithResolveUnix(),
-		landlock.RWFiles(writeFiles...).WithIoctlDev(),
+		landlock.RODirs(readDirs...).IgnoreIfMissing(), landlock.ROFiles(readFiles...).IgnoreIfMissing(),
+		landlock.PathAccess(ll.AccessFSReadDir, listDirs...).IgnoreIfMissing(),
+		landlock.RWDirs(writeDirs...).WithRefer().WithIoctlDev().WithResolveUnix().IgnoreIfMissing(),
+		landlock.RWFiles(writeFiles...).WithIoctlDev().IgnoreIfMissing(),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("make Landlock rules: %w", err)

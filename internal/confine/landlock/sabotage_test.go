@@ -5,8 +5,10 @@ package landlock
 import (
 	"net"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ambit-run/ambit/engine"
@@ -65,6 +67,13 @@ func TestC82_EachLineOfTheProofCanFail(t *testing.T) {
 	}
 	needs := map[string]func(*testing.T){
 		probe.LineMount: root,
+		probe.LineUserns: func(t *testing.T) {
+			c := exec.Command("/bin/true")
+			c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}
+			if err := c.Run(); err != nil {
+				t.Skip("the machine itself refuses user namespaces: " + err.Error())
+			}
+		},
 		probe.LineIPv6: func(t *testing.T) {
 			l, err := net.Listen("tcp6", "[::1]:0")
 			if err != nil {

@@ -7,8 +7,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/ambit-run/ambit/internal/confine/probe"
 	"github.com/ambit-run/ambit/internal/confine/view"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 )
 
 func TestMain(m *testing.M) {
@@ -47,9 +51,25 @@ type stage struct {
 	cage engine.Cage
 }
 
+// refused says why this machine lets nobody make a user namespace; nil if it
+// does. It asks the kernel, not the code under test.
+var refused = sync.OnceValue(func() error {
+	c := exec.Command("/bin/true")
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}
+	return c.Run()
+})
+
+func needNamespaces(t testing.TB) {
+	t.Helper()
+	if err := refused(); err != nil {
+		t.Skipf("no user namespaces here: %v", err)
+	}
+}
+
 // newStage makes the folders; the test may change spec before open.
 func newStage(t testing.TB) *stage {
 	t.Helper()
+	needNamespaces(t)
 	base := t.TempDir()
 	t.Cleanup(func() { // an overlay's work folder has mode 0
 		_ = filepath.WalkDir(base, func(p string, d os.DirEntry, err error) error {

@@ -219,6 +219,7 @@ func forbiddenMain() int {
 
 func TestProbeWhereNamespacesAreForbidden(t *testing.T) {
 	t.Parallel()
+	needNamespaces(t) // TestProbe has shown it then
 	c := exec.Command("/proc/self/exe", argForbidden)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
@@ -333,6 +334,7 @@ for n in sys.argv[1:]:
 // TestC53_NestedMounts opens a plan over a tree that holds another mount.
 func TestC53_NestedMounts(t *testing.T) {
 	t.Parallel()
+	needNamespaces(t)
 	c := exec.Command("/proc/self/exe", argNested, t.TempDir())
 	c.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,

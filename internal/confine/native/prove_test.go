@@ -4,6 +4,7 @@ package native
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ambit-run/ambit/engine"
@@ -14,8 +15,14 @@ import (
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	p, err := New(view.OS{}).Probe(t.Context())
-	if err != nil || !p.OK {
-		t.Fatalf("%+v %v", p, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch refusal := refused(); {
+	case refusal == nil && !p.OK:
+		t.Errorf("namespaces can be made here, and it says %+v", p)
+	case refusal != nil && (p.OK || !strings.Contains(p.Reason, "user namespaces") || len(p.Missing) == 0):
+		t.Errorf("no namespaces can be made here (%v), and it says %+v", refusal, p)
 	}
 }
 

@@ -2,29 +2,32 @@ package conformance
 
 import (
 	"math/rand/v2"
+	"os"
+	"strconv"
 
 	"github.com/ambit-run/ambit/engine"
 )
 
 // crashFirst is how many of an operation's calls are died at one after the
-// other; later ones are died at in growing, random steps.
-const crashFirst = 6
+// other; then the distance between two grows by a third each time, from a random
+// start, so that an operation of a thousand calls is died in some twenty times and
+// many runs together meet every call. AMBIT_FAULT_STRIDE is a fixed distance
+// instead: 1 dies at every call.
+const crashFirst = 4
 
 // killed calls do with growing call numbers to die at until the operation comes
 // through alive; do returns whether it died. A strategy whose calls cannot be
 // intercepted comes through at once, which proves nothing: then it is said.
 func (e *env) killed(do func(killAt int) bool) {
 	e.t.Helper()
+	stride, _ := strconv.Atoi(os.Getenv("AMBIT_FAULT_STRIDE"))
 	died := 0
-	for at, step := 1, 1; ; at += step {
-		if !do(at) {
-			break
-		}
-		if died++; died > crashFirst {
-			step = 2*(died-crashFirst) + rand.IntN(4) //nolint:gosec // which calls are left out does not matter
-		}
-		if died > 200 {
-			e.t.Fatalf("still dying at call %d", at)
+	for at, step := 1, 1; do(at); at += step {
+		switch died++; {
+		case stride > 0:
+			step = stride
+		case died >= crashFirst:
+			step = 1 + at/6 + rand.IntN(1+at/3) //nolint:gosec // which calls are left out does not matter
 		}
 	}
 	if died == 0 {
