@@ -99,6 +99,7 @@ func (b *builder) addFallback() {
 	}
 	if b.first == 1 {
 		n.DependsOn = append(n.DependsOn, b.nodes[0].ID)
+		n.Reasons = append(n.Reasons, Reason{Kind: ReasonPrerequisites})
 		b.edges++
 	}
 	b.nodes = append(b.nodes, n)
@@ -124,29 +125,33 @@ func (b *builder) addTasks() {
 		if t.Text != t.Title {
 			n.Text = t.Text
 		}
-		deps := depSet{list: make([]string, 0, b.first+len(t.DependsOn)+len(t.Children))}
+		room := b.first + len(t.DependsOn) + len(t.Children)
+		deps := depSet{list: make([]string, 0, room), why: make([]Reason, 0, room)}
 		if b.first == 1 {
-			deps.add(b.nodes[0].ID)
+			deps.add(b.nodes[0].ID, Reason{Kind: ReasonPrerequisites})
 		}
 		if t.Parent > 0 {
 			n.Parent = tasks[t.Parent-1].ID
 			for _, d := range inherited[t.Parent-1] {
-				deps.add(tasks[d-1].ID)
+				deps.add(tasks[d-1].ID, Reason{Kind: ReasonInherited})
 			}
 		}
 		hand := inheritable(t, inherited, last)
 		for _, r := range t.DependsOn {
 			if r.Task > 0 {
-				deps.add(tasks[r.Task-1].ID)
+				deps.add(tasks[r.Task-1].ID, Reason{Kind: ReasonDeclared, Line: r.Line, Text: r.Written})
 			} else {
-				deps.add(r.Written)
+				deps.add(r.Written, Reason{Kind: ReasonDeclared, Line: r.Line, Text: r.Written})
 			}
 		}
 		for _, c := range t.Children {
-			deps.add(tasks[c-1].ID)
+			deps.add(tasks[c-1].ID, Reason{Kind: ReasonNested})
 		}
 		inherited[i] = hand
 		n.DependsOn = notNil(deps.list)
+		if len(deps.why) > 0 {
+			n.Reasons = deps.why
+		}
 		b.nodes = append(b.nodes, n)
 		if b.edges += len(deps.list); b.edges > MaxEdges {
 			return
@@ -189,10 +194,11 @@ func lastInside(tasks []Task) []int {
 // depSet is a list without repetitions.
 type depSet struct {
 	list []string
+	why  []Reason // of each in list
 	seen map[string]bool
 }
 
-func (s *depSet) add(id string) {
+func (s *depSet) add(id string, why Reason) {
 	// Most tasks have a handful; looking is cheaper than hashing.
 	if len(s.list) < 8 {
 		if slices.Contains(s.list, id) {
@@ -211,6 +217,7 @@ func (s *depSet) add(id string) {
 		s.seen[id] = true
 	}
 	s.list = append(s.list, id)
+	s.why = append(s.why, why)
 }
 
 func notNil(s []string) []string {

@@ -54,20 +54,32 @@ type Node struct {
 	Parent   string `json:"parent,omitempty"` // id of the step it is nested in
 	Text     string `json:"text,omitempty"`   // the line as written, where it differs from Title
 	Notes    string `json:"notes,omitempty"`  // what stands below the box
+	// Reasons says why the step waits, one for each of DependsOn; none where the
+	// grammar gives none.
+	Reasons []Reason `json:"reasons,omitempty"`
+	// File is the file the step stands in, where the DAG is of several.
+	File string `json:"file,omitempty"`
 }
 
-// Edge says that From waits for To. To may be an external id.
+// Edge says that From waits for To, and why. To may be an external id. Why is
+// empty where the grammar gives no reasons.
 type Edge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
+	Why  string `json:"why,omitempty"`
 }
 
 // Edges returns every dependency, external ones included, in the order of nodes.
 func (d *Dag) Edges() []Edge {
 	edges := []Edge{}
 	for i := range d.Nodes {
-		for _, to := range d.Nodes[i].DependsOn {
-			edges = append(edges, Edge{d.Nodes[i].ID, to})
+		n := &d.Nodes[i]
+		for k, to := range n.DependsOn {
+			e := Edge{From: n.ID, To: to}
+			if k < len(n.Reasons) {
+				e.Why = n.Reasons[k].String()
+			}
+			edges = append(edges, e)
 		}
 	}
 	return edges

@@ -42,13 +42,13 @@ func TestC113_OneDirection(t *testing.T) {
 	t.Parallel()
 	for _, clause := range []string{"depends on T1", "blocked by T1", "requires T1", "after T1", "⛔ T1"} {
 		d := must(t, "- [ ] T1 first\n- [ ] T2 second "+clause+"\n", BuildOptions{})
-		want := []Edge{{From: d.Nodes[1].ID, To: d.Nodes[0].ID}}
+		want := []Edge{{From: d.Nodes[1].ID, To: d.Nodes[0].ID, Why: "declared in line 2 as T1"}}
 		if got := d.Edges(); !reflect.DeepEqual(got, want) || d.Nodes[0].Label != "T1" || shortWaves(d) != "n01 | n02" {
 			t.Errorf("%s: edges %v, waves %s", clause, got, shortWaves(d))
 		}
 		// The other way round in the list, the same way round in the graph.
 		d = must(t, "- [ ] T2 second "+clause+"\n- [ ] T1 first\n", BuildOptions{})
-		want = []Edge{{From: d.Nodes[1].ID, To: d.Nodes[0].ID}}
+		want = []Edge{{From: d.Nodes[1].ID, To: d.Nodes[0].ID, Why: "declared in line 1 as T1"}}
 		if got := d.Edges(); !reflect.DeepEqual(got, want) || d.Nodes[0].Label != "T1" {
 			t.Errorf("%s, reversed: edges %v", clause, got)
 		}

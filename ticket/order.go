@@ -97,6 +97,7 @@ func (d *Dag) chain() {
 		}
 		if prev != "" && !slices.Contains(n.DependsOn, prev) {
 			n.DependsOn = append(n.DependsOn, prev)
+			n.Reasons = append(n.Reasons, Reason{Kind: ReasonSequential})
 		}
 		prev = n.ID
 	}
