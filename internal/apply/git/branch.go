@@ -13,7 +13,11 @@ import (
 // checkBranch finds the branch that ToCommit moves and everything that speaks
 // against moving it.
 func (j *job) checkBranch(ctx context.Context, req engine.TargetRequest, head gitx.Head) error {
-	hint := "apply to a branch of its own instead: --to branch"
+	const hint = "apply to a branch of its own instead: --to branch"
+	// First, since a rebase detaches HEAD: to switch would be the wrong advice.
+	if err := j.underWay(); err != nil {
+		return err
+	}
 	if head.Branch == "" { // C42, O42
 		return fault.New(fault.Conflict, "apply", "HEAD of %s is detached: there is no branch to commit to", j.Location.WorkTree).
 			WithHint("switch to a branch (git switch NAME), or %s", hint)
@@ -22,14 +26,26 @@ func (j *job) checkBranch(ctx context.Context, req engine.TargetRequest, head gi
 		return fault.New(fault.Conflict, "apply", "the plan was made on %s, but %s is checked out now", short(was), short(head.Branch)).
 			WithHint("switch back (git switch %s), or %s", short(was), hint)
 	}
-	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"} {
-		if _, err := os.Lstat(filepath.Join(j.Location.GitDir, name)); err == nil {
-			return fault.New(fault.Conflict, "apply", "a merge, rebase, cherry-pick or revert is under way in %s (%s)", j.Location.WorkTree, name).
-				WithHint("finish or abort it first, or %s", hint)
-		}
-	}
 	j.Ref, j.Old = head.Branch, head.Commit
 	return j.checkElsewhere(ctx, "")
+}
+
+// underWay refuses a checkout in which the person is in the middle of something
+// that git keeps in the git directory.
+func (j *job) underWay() error {
+	for _, x := range []struct{ file, what, command string }{
+		{"rebase-merge", "rebase", "rebase"},
+		{"rebase-apply", "rebase or am", "rebase"},
+		{"MERGE_HEAD", "merge", "merge"},
+		{"CHERRY_PICK_HEAD", "cherry-pick", "cherry-pick"},
+		{"REVERT_HEAD", "revert", "revert"},
+	} {
+		if _, err := os.Lstat(filepath.Join(j.Location.GitDir, x.file)); err == nil {
+			return fault.New(fault.Conflict, "apply", "a %s is under way in %s", x.what, j.Location.WorkTree).
+				WithHint("finish it (git %s --continue) or abort it (--abort) and apply again, or apply to a branch of its own: --to branch", x.command)
+		}
+	}
+	return nil
 }
 
 // checkNewBranch validates the name that ToBranch publishes.

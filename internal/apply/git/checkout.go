@@ -23,6 +23,13 @@ type checkout struct {
 	stale   map[string]bool
 }
 
+func newCheckout(r *result, diffs []gitx.Diff) *checkout {
+	return &checkout{
+		result: r, diffs: diffs, sandbox: map[string]*changeset.Change{}, set: map[string]*changeset.Change{},
+		staged: map[string]string{}, leaving: map[string]bool{},
+	}
+}
+
 // planCheckout checks every path that the result changes, and has the files'
 // target stage what becomes of them. The checkout is only read.
 func (j *job) planCheckout(ctx context.Context, r *result) error {
@@ -38,10 +45,7 @@ func (j *job) planCheckout(ctx context.Context, r *result) error {
 	if err != nil {
 		return err
 	}
-	c := &checkout{
-		result: r, diffs: diffs, sandbox: map[string]*changeset.Change{}, set: map[string]*changeset.Change{},
-		staged: map[string]string{}, leaving: map[string]bool{},
-	}
+	c := newCheckout(r, diffs)
 	if r.req.Set != nil {
 		for i := range r.req.Set.Changes {
 			if ch := &r.req.Set.Changes[i]; ch.After != nil {
@@ -67,17 +71,25 @@ func (j *job) planCheckout(ctx context.Context, r *result) error {
 // survey fills the plan's steps with what each path is and is to become, and
 // refuses paths that are not clean. Every such path is listed.
 func (c *checkout) survey(ctx context.Context) error {
-	index, err := c.index(ctx)
+	staged, dirty, inWay, err := c.obstacles(ctx)
 	if err != nil {
 		return err
 	}
+	return notClean(staged, dirty, inWay)
+}
+
+// obstacles are the paths that are not clean, by kind.
+func (c *checkout) obstacles(ctx context.Context) (staged, dirty, inWay []string, err error) {
+	index, err := c.index(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	if c.stale, err = c.staleFiles(ctx); err != nil {
-		return err
+		return nil, nil, nil, err
 	}
 	for _, d := range c.diffs {
 		c.leaving[d.Path] = d.Status == 'D' || d.NewMode == gitx.ModeGitlink
 	}
-	var staged, dirty, inWay []string
 	for _, d := range c.diffs {
 		s := step{Path: []byte(d.Path), IndexBefore: index[d.Path]}
 		if d.Status != 'D' {
@@ -103,7 +115,7 @@ func (c *checkout) survey(ctx context.Context) error {
 		}
 		switch verdict, err := c.judge(ctx, &s, d); {
 		case err != nil:
-			return err
+			return nil, nil, nil, err
 		case verdict == "dirty":
 			dirty = append(dirty, d.Path)
 			continue
@@ -113,7 +125,7 @@ func (c *checkout) survey(ctx context.Context) error {
 		}
 		c.plan.Steps = append(c.plan.Steps, s)
 	}
-	return notClean(staged, dirty, inWay)
+	return staged, dirty, inWay, nil
 }
 
 // directories adds what git does not speak of: folders that a file takes the

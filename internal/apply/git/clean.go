@@ -151,7 +151,7 @@ func (c *checkout) staleFiles(ctx context.Context) (map[string]bool, error) {
 }
 
 func (c *checkout) format() string {
-	if len(c.New) == 64 {
+	if len(c.Old) == 64 || len(c.New) == 64 {
 		return "sha256"
 	}
 	return "sha1"

@@ -113,6 +113,9 @@ func (j *job) onBranch(ctx context.Context) error {
 		return err
 	}
 	if head.Branch != j.Ref {
+		if err := j.underWay(); err != nil {
+			return err
+		}
 		on := "a detached HEAD"
 		if head.Branch != "" {
 			on = short(head.Branch)

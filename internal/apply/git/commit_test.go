@@ -157,6 +157,49 @@ func TestO41_ConflictsAreListed(t *testing.T) {
 	s.wantConflict(engine.ToCommit, req, "changed on both sides", "a", "c")
 }
 
+// TestConflictsOfEveryKindAreListed: what the branch, the carried work and the
+// checkout have against a plan is said at once.
+func TestConflictsOfEveryKindAreListed(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "a", "a\n", "b", "b\n", "c", "c\n", "d", "d\n", "e", "e\n")
+	s.real.Write("d", "carried\n")
+	s.carry()
+	s.box.Write("a", "plan\n", "b", "plan\n", "c", "plan\n", "d", "plan\n", "e", "plan\n", "new", "plan\n").Commit("plan")
+	s.real.Write("a", "mine\n")
+	s.real.Git("commit", "-q", "-m", "mine", "a")
+	s.real.Write("b", "my edit\n", "c", "staged\n", "new", "in the way\n")
+	s.real.Git("add", "c")
+	want := "the branch moved on and 1 of the plan's paths changed on both sides; at 1 paths the plan builds on your uncommitted work; " +
+		"besides, the checkout has your own work at paths of the plan: 1 with staged changes, 1 with uncommitted changes, 1 where an untracked file is in the way"
+	s.wantConflict(engine.ToCommit, s.request(true), want, "a", "b", "c", "d", "new")
+	req := s.request(true)
+	req.Squash = true
+	s.wantConflict(engine.ToCommit, req, want, "a", "b", "c", "d", "new")
+	// The same without the plan's commits.
+	req = s.request(false)
+	req.Merge = true
+	s.wantConflict(engine.ToCommit, req, "besides, the checkout has your own work", "a", "b", "c", "d", "new")
+}
+
+// TestRebaseUnderWay: a rebase detaches HEAD; to switch would be the wrong advice.
+func TestRebaseUnderWay(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "a", "a\n", "b", "b")
+	s.box.Write("b", "plan").Commit("plan")
+	s.real.Git("checkout", "-q", "-b", "x")
+	s.real.Write("a", "x\n").Commit("x")
+	s.real.Git("checkout", "-q", "main")
+	s.real.Write("a", "y\n").Commit("y")
+	if _, err := s.real.Try("rebase", "x"); err == nil {
+		t.Fatal("no conflict")
+	}
+	s.wantConflict(engine.ToCommit, s.request(true), "a rebase is under way")
+	_, err := s.target(engine.ToCommit).Prepare(t.Context(), s.request(true))
+	if hint := fault.As(err).Hint; strings.Contains(hint, "switch") || !strings.Contains(hint, "git rebase --continue") {
+		t.Fatalf("hint: %q", hint)
+	}
+}
+
 func TestSquashThatMergesWhereTheChainDoesNot(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "f", ten)
@@ -202,9 +245,9 @@ func TestCarryIsNeverPublished(t *testing.T) {
 	// A carried path that the plan touched is a conflict for commits.
 	s.box.Write("mine", strings.Replace(s.box.Read("mine"), "9", "nine", 1), "scratch", "changed").Commit("touches")
 	s.dir = t.TempDir()
-	s.wantConflict(engine.ToCommit, s.request(true), "changed on both sides", "scratch")
+	s.wantConflict(engine.ToCommit, s.request(true), "at 1 paths the plan builds on your uncommitted work", "mine", "scratch")
 	s.box.Write("scratch", "s").Commit("back")
-	s.wantConflict(engine.ToCommit, s.request(true), "though not in the end", "scratch")
+	s.wantConflict(engine.ToCommit, s.request(true), "though not in the end", "mine", "scratch")
 	req := s.request(true)
 	req.Squash = true
 	s.wantConflict(engine.ToCommit, req, "1 with uncommitted changes", "mine")

@@ -60,6 +60,9 @@ func (r *result) fromFiles(ctx context.Context) error {
 	if len(b.moved) == 0 {
 		return r.commit(ctx, theirs, nil)
 	}
+	if r.wants, err = r.view.DiffTrees(ctx, head, theirs); err != nil {
+		return err
+	}
 	if !r.req.Merge {
 		return conflict(b.moved, "%d paths are no longer what the plan started from", len(b.moved))
 	}
@@ -72,6 +75,10 @@ func (r *result) fromFiles(ctx context.Context) error {
 		return err
 	}
 	if len(m.Conflicts) > 0 {
+		if g := r.req.Resource.Git; g != nil && g.Head == r.head { // the branch stands where it stood
+			return conflict(m.Conflicts, "at %d paths the plan builds on your uncommitted work, and a commit cannot hold the one without the other", len(m.Conflicts)).
+				WithHint("%s", commitFirst)
+		}
 		return conflict(m.Conflicts, "%d paths changed on both sides", len(m.Conflicts))
 	}
 	return r.commit(ctx, m.Tree, nil)

@@ -63,15 +63,58 @@ func (r *result) collision(ctx context.Context, paths []string, where string) er
 	if base, ours, theirs, err := r.three(ctx, h.Base, r.onto, h.Tip); err == nil {
 		if m, err := r.view.MergeTrees(ctx, base, ours, theirs); err == nil {
 			if len(m.Conflicts) == 0 {
-				return conflict(paths, "the branch moved on, and %q collides with it on the way, though not in the end", where).
+				return conflict(paths, "%q collides with what the branch holds on the way, though not in the end", where).
 					WithHint("--squash applies the plan as one commit")
 			}
 			paths = append(paths, m.Conflicts...)
 		}
 	}
 	slices.Sort(paths)
-	paths = slices.Compact(paths)
-	return conflict(paths, "the branch moved on and %d of the plan's paths changed on both sides", len(paths))
+	return r.standsOn(ctx, slices.Compact(paths))
+}
+
+// commitFirst is what helps where a commit would need uncommitted work below it.
+const commitFirst = "commit that work and apply again, or carry only the files: --to worktree"
+
+// standsOn says why paths collide: the branch has moved on there, or it has not,
+// and what the plan changed is the person's uncommitted work, which was carried
+// into the sandbox and is never published.
+func (r *result) standsOn(ctx context.Context, paths []string) error {
+	h := r.req.History
+	real, ours, carried, err := r.three(ctx, h.RealBase, r.onto, h.Base)
+	if err != nil {
+		return err
+	}
+	between := func(to string) (map[string]bool, error) {
+		diffs, err := r.view.DiffTrees(ctx, real, to)
+		set := make(map[string]bool, len(diffs))
+		for _, d := range diffs {
+			set[d.Path] = true
+		}
+		return set, err
+	}
+	moved, err := between(ours)
+	if err != nil {
+		return err
+	}
+	dirty, err := between(carried)
+	if err != nil {
+		return err
+	}
+	own := 0
+	for _, p := range paths {
+		if dirty[p] && !moved[p] {
+			own++
+		}
+	}
+	switch both := len(paths) - own; {
+	case own == 0:
+		return conflict(paths, "the branch moved on and %d of the plan's paths changed on both sides", both)
+	case both == 0:
+		return conflict(paths, "at %d paths the plan builds on your uncommitted work, and its commits cannot hold the one without the other", own).WithHint("%s", commitFirst)
+	default:
+		return conflict(paths, "the branch moved on and %d of the plan's paths changed on both sides; at %d paths the plan builds on your uncommitted work", both, own).WithHint("%s", commitFirst)
+	}
 }
 
 func (r *result) three(ctx context.Context, base, ours, theirs string) (b, o, t string, err error) {
@@ -97,7 +140,7 @@ func (r *result) squash(ctx context.Context) error {
 		return err
 	}
 	if len(m.Conflicts) > 0 {
-		return conflict(m.Conflicts, "the branch moved on and %d of the plan's paths changed on both sides", len(m.Conflicts))
+		return r.standsOn(ctx, m.Conflicts)
 	}
 	steps, err := r.steps(ctx)
 	if err != nil {

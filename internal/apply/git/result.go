@@ -25,6 +25,9 @@ type result struct {
 	onto    string     // commit that the result stands on; "" = none
 	tip     string
 	planTip string // the plan's own tip, whose files the sandbox holds; "" without a history
+	// wants is what the plan alone would make of the branch's paths, for telling
+	// all that is in its way; known once conflicts can be met.
+	wants []gitx.Diff
 }
 
 // compute fills tip and writes result.pack.
@@ -110,6 +113,9 @@ func (r *result) fromHistory(ctx context.Context) error {
 			return err
 		}
 		r.view = r.view.WithAttributes(attrs)
+	}
+	if err := r.want(ctx, own); err != nil {
+		return err
 	}
 	switch {
 	case r.req.Squash:

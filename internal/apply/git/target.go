@@ -150,7 +150,7 @@ func (t *Target) prepare(ctx context.Context, req engine.TargetRequest) (json.Ra
 	}
 	r := &result{job: j, req: req, head: head.Commit}
 	if err := r.compute(ctx); err != nil {
-		return nil, err
+		return nil, r.besides(ctx, err)
 	}
 	j.New = r.tip
 	if j.Checkout && j.New != j.Old {
