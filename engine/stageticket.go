@@ -71,6 +71,7 @@ func planSteps(d *ticket.Dag) []Step {
 		}
 	}
 	var steps []Step
+	waits := d.InGraph()
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		if !known[n.ID] {
@@ -88,7 +89,7 @@ func planSteps(d *ticket.Dag) []Step {
 		case n.Done:
 			s.Status, s.Message = StepDone, "done before"
 		}
-		for _, dep := range n.DependsOn {
+		for _, dep := range waits[i] {
 			if known[dep] {
 				s.DependsOn = append(s.DependsOn, dep)
 			}

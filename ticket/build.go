@@ -25,9 +25,9 @@ type BuildOptions struct {
 // order, ties in the order of the list. A cycle or too many dependencies give an
 // error diagnostic and no DAG; other findings come with one. t is not changed.
 func Build(t *Ticket, opts BuildOptions) (*Dag, []fault.Diagnostic) {
-	b := builder{t: t, rep: &report{file: t.File}, nodes: make([]Node, 0, len(t.Tasks)+2)}
+	b := builder{t: t, rep: &report{file: t.File}, nodes: make([]Node, 0, len(t.Tasks)+2), literal: t.Format == GrammarLiteral}
 	d := &Dag{
-		TaskID: t.ID, File: t.File, Objective: t.Objective,
+		TaskID: t.ID, File: t.File, Objective: t.Objective, Literal: b.literal,
 		Acceptance: notNil(t.Acceptance), Scope: notNil(t.Scope), TestCommands: t.TestCommands,
 	}
 	if len(t.DependsOn) > 0 {
@@ -42,7 +42,14 @@ func Build(t *Ticket, opts BuildOptions) (*Dag, []fault.Diagnostic) {
 		b.rep.err(0, 0, tooManyEdges())
 		return nil, b.rep.done()
 	}
-	b.attach()
+	if b.literal {
+		b.attachLiteral()
+	} else {
+		b.attach()
+	}
+	if b.edges > MaxEdges || fault.HasErrors(b.rep.found) {
+		return nil, b.rep.done()
+	}
 	if !b.order(d) {
 		return nil, b.rep.done()
 	}
@@ -68,6 +75,8 @@ type builder struct {
 	nodes []Node
 	first int // position of the first task
 	edges int
+
+	literal bool
 }
 
 func (b *builder) addRoot(assume []string) {
@@ -130,6 +139,11 @@ func (b *builder) addTasks() {
 		if b.first == 1 {
 			deps.add(b.nodes[0].ID, Reason{Kind: ReasonPrerequisites})
 		}
+		if b.literal {
+			b.asWritten(&n, t, deps)
+			b.nodes = append(b.nodes, n)
+			continue
+		}
 		if t.Parent > 0 {
 			n.Parent = tasks[t.Parent-1].ID
 			for _, d := range inherited[t.Parent-1] {
@@ -157,6 +171,17 @@ func (b *builder) addTasks() {
 			return
 		}
 	}
+}
+
+// asWritten adds the dependencies of a task as they stand in it, repetitions
+// included. They are no more than the file is large.
+func (b *builder) asWritten(n *Node, t *Task, deps depSet) {
+	n.DependsOn, n.Reasons = deps.list, deps.why
+	for _, r := range t.DependsOn {
+		n.DependsOn = append(n.DependsOn, r.Written)
+		n.Reasons = append(n.Reasons, Reason{Kind: ReasonDeclared, Line: r.Line, Text: r.Written})
+	}
+	b.edges += len(n.DependsOn)
 }
 
 // inheritable returns the dependencies a task hands to its children: its own and

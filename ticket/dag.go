@@ -22,6 +22,9 @@ type Dag struct {
 	Acceptance   []string `json:"acceptance"`
 	Scope        []string `json:"scope"`
 	TestCommands []string `json:"test_commands,omitempty"`
+	// Literal says that dependencies stand in the nodes as they were written: n02
+	// means the second task. InGraph resolves them.
+	Literal bool `json:"literal,omitempty"`
 	// Text is the ticket's text where no task was read, for the one step's prompt.
 	Text  string `json:"text,omitempty"`
 	Nodes []Node `json:"nodes"` // in topological order
@@ -154,20 +157,36 @@ func (n *Node) status() Status {
 }
 
 // inGraph returns for each node the positions of its dependencies that are nodes
-// themselves.
-func inGraph(nodes []Node) [][]int {
+// themselves. literal is Dag.Literal.
+func inGraph(nodes []Node, literal bool) [][]int {
 	index, deps := make(map[string]int, len(nodes)), make([][]int, len(nodes))
 	edges := 0
 	for i := range nodes {
 		index[nodes[i].ID] = i
 		edges += len(nodes[i].DependsOn)
 	}
+	var tasks []int // positions by Index
+	if literal {
+		tasks = make([]int, len(nodes)+1)
+		for i := range nodes {
+			if n := nodes[i].Index; n > 0 && n < len(tasks) {
+				tasks[n] = i + 1
+			}
+		}
+	}
 	flat := make([]int, 0, edges)
 	for i := range nodes {
 		from := len(flat)
 		for _, id := range nodes[i].DependsOn {
+			if literal && nodes[i].Source == SourcePrerequisites {
+				break // ids of other tickets, whatever they look like
+			}
 			if j, ok := index[id]; ok {
 				flat = append(flat, j)
+			} else if literal {
+				if j := tasks[literalNumber(id, len(nodes))]; j > 0 {
+					flat = append(flat, j-1)
+				}
 			}
 		}
 		deps[i] = flat[from:len(flat):len(flat)]
@@ -175,12 +194,24 @@ func inGraph(nodes []Node) [][]int {
 	return deps
 }
 
+// InGraph returns for each node, in the order of Nodes, the ids of the nodes of
+// this DAG that it waits for.
+func (d *Dag) InGraph() [][]string {
+	out := make([][]string, len(d.Nodes))
+	for i, deps := range inGraph(d.Nodes, d.Literal) {
+		for _, j := range deps {
+			out[i] = append(out[i], d.Nodes[j].ID)
+		}
+	}
+	return out
+}
+
 // frontier is the one place where readiness is decided: it returns the frontier
 // over the nodes' positions with all met nodes settled, and what may start: nodes
 // that wait. The ticket's own word stands: what it calls done is met and what it
 // defers never runs, whatever status says.
 func (d *Dag) frontier(status func(id string) Status) (f *topo.Frontier, waiting func(i int) bool) {
-	deps := inGraph(d.Nodes)
+	deps := inGraph(d.Nodes, d.Literal)
 	f = topo.NewFrontier(len(deps), func(i int) []int { return deps[i] })
 	states := make([]Status, len(d.Nodes))
 	for i := range d.Nodes {

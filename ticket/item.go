@@ -99,10 +99,14 @@ func (r *reader) tooMany(line, column int) {
 		return
 	}
 	r.full = true
-	r.rep.err(line, column, finding{
+	r.rep.limit(line, column, tooManyTasks())
+}
+
+func tooManyTasks() finding {
+	return finding{
 		summary: fmt.Sprintf("the ticket has more than %d tasks", MaxTasks),
 		hint:    "split it into several tickets and connect them with depends_on",
-	})
+	}
 }
 
 func (r *reader) plainItem(reg *region, lines []rawLine, rest ast.Node, at place) {

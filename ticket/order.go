@@ -12,9 +12,13 @@ import (
 // order sorts the nodes into d. It reports a cycle and returns false if there is
 // one.
 func (b *builder) order(d *Dag) bool {
-	deps := inGraph(b.nodes)
-	res := topo.SortNumbers(len(deps), func(i int) []int { return deps[i] }, nil)
-	if slices.Contains(b.t.DependsOn, b.t.ID) {
+	deps := inGraph(b.nodes, b.literal)
+	var less func(i, j int) bool // nil: the order of the list
+	if b.literal {
+		less = func(i, j int) bool { return b.nodes[i].ID < b.nodes[j].ID }
+	}
+	res := topo.SortNumbers(len(deps), func(i int) []int { return deps[i] }, less)
+	if !b.literal && slices.Contains(b.t.DependsOn, b.t.ID) {
 		res.Stuck, res.Cycle = []int{0}, []int{0}
 	}
 	if len(res.Cycle) > 0 {

@@ -50,6 +50,7 @@ func Parse(name string, src []byte, opts Options) (t *Ticket, found []fault.Diag
 		return t, rep.done()
 	}
 	t.Objective = ""
+	rep.lenient = t.Format == GrammarLiteral
 	readFrontMatter(s, t, rep)
 	t.Text = plain(s.text[s.body:])
 	g.read(s, t, rep, &opts)

@@ -21,6 +21,7 @@ type report struct {
 	file    string
 	found   []fault.Diagnostic
 	dropped map[fault.Severity]int
+	lenient bool // the literal grammar: only limits are errors
 }
 
 // finding is what a person is told, apart from where.
@@ -48,7 +49,18 @@ func (r *report) add(sev fault.Severity, line, column int, f finding) {
 	})
 }
 
+// err reports what the ticket cannot be planned with.
 func (r *report) err(line, column int, f finding) {
+	if r.lenient {
+		f.code = ""
+		r.warn(line, column, f)
+		return
+	}
+	r.limit(line, column, f)
+}
+
+// limit reports what no grammar plans with.
+func (r *report) limit(line, column int, f finding) {
 	if f.code == "" {
 		f.code = fault.Invalid
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/ambit-run/ambit/fault"
@@ -12,9 +13,20 @@ import (
 // source is the text of a ticket with its lines. Offsets count from the first
 // byte after a byte order mark.
 type source struct {
-	text  []byte
-	lines []int // offset of the first byte of each line
-	body  int   // offset of the first byte after front matter
+	given []byte // as it was given
+	text  []byte // without byte order mark, every lone CR as LF
+	lines []int  // offset of the first byte of each line
+	body  int    // offset of the first byte after front matter
+}
+
+// original returns the body as it was given and its offset in text, which is
+// negative where a byte order mark belongs to it.
+func (s *source) original() (body []byte, offset int) {
+	mark := len(s.given) - len(s.text)
+	if s.body == 0 {
+		return s.given, -mark
+	}
+	return s.given[mark+s.body:], s.body
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -43,7 +55,7 @@ func newSource(data []byte, limit int, rep *report) *source {
 		rep.err(1, 1, finding{summary: "the ticket is UTF-16", hint: "save it as UTF-8"})
 		return nil
 	}
-	s := &source{text: bytes.TrimPrefix(data, byteOrderMark)}
+	s := &source{given: data, text: bytes.TrimPrefix(data, byteOrderMark)}
 	if bad := firstInvalid(s.text); bad >= 0 {
 		s.splitLines()
 		line, col := s.at(bad)
@@ -139,6 +151,6 @@ func refused(name string) finding {
 	return finding{
 		code:    fault.Unsupported,
 		summary: fmt.Sprintf("grammar %q is not supported by this version", name),
-		hint:    "leave it out: tickets are read with the practical grammar",
+		hint:    "known are " + strings.Join(Grammars(), ", "),
 	}
 }

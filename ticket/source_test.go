@@ -33,7 +33,7 @@ func TestUnusableFiles(t *testing.T) {
 		{"too many lines", strings.Repeat("\r\n", MaxLines+1), Options{}, 0, 0, "the ticket has 250001 lines; the limit is 250000", fault.Invalid},
 		{"NUL", "- [ ] a\n\x00", Options{}, 2, 1, "the ticket contains a NUL byte", fault.Invalid},
 		{"UTF-16", "\xff\xfe-\x00 \x00", Options{}, 1, 1, "the ticket is UTF-16", fault.Invalid},
-		{"unknown grammar", "- [ ] a\n", Options{Grammar: "literal"}, 0, 0, `grammar "literal" is not supported by this version`, fault.Unsupported},
+		{"unknown grammar", "- [ ] a\n", Options{Grammar: "loose"}, 0, 0, `grammar "loose" is not supported by this version`, fault.Unsupported},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -85,6 +85,11 @@ var (
 		severity: fault.SeverityWarning, where: "without text", summary: "without text: not steps",
 		hint: "say what is to be done, or remove the line",
 	}
+	reasonLiteral = reason{
+		severity: fault.SeverityWarning, where: "that the literal grammar does not read", summary: "that the literal grammar does not read: not steps",
+		detail: "it reads `-` or `*`, one of [ ] [x] [X], and text",
+		hint:   "write them so, or leave out --grammar literal",
+	}
 	reasonNoItem = reason{
 		severity: fault.SeverityWarning, where: "that Markdown does not read as list items", summary: "that Markdown does not read as list items: not steps",
 		hint: "write `- [ ] text`, with these blanks, after an empty line",
