@@ -27,7 +27,7 @@ const defaultIdle = 10 * time.Minute
 
 // Descriptors the outer process is started with.
 const (
-	fdConfig = 3 // read end: a Config
+	fdConfig = 3 // read end: a Config, then the set-up
 	fdReady  = 4 // write end: one reply once entries can come, or why not
 )
 
@@ -79,10 +79,10 @@ func OuterMain(st Stages) int {
 
 func runOuter(st Stages, ready *os.File) error {
 	cfgFile := os.NewFile(fdConfig, "config")
+	defer cfgFile.Close()
+	words := json.NewDecoder(cfgFile)
 	var cfg Config
-	err := json.NewDecoder(cfgFile).Decode(&cfg)
-	cfgFile.Close()
-	if err != nil {
+	if err := words.Decode(&cfg); err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
 	unix.Umask(0o077)
@@ -111,6 +111,14 @@ func runOuter(st Stages, ready *os.File) error {
 		return err
 	}
 	defer o.endInner()
+	var setup json.RawMessage
+	if err := words.Decode(&setup); err != nil {
+		return fmt.Errorf("read set-up: %w", err)
+	}
+	cfgFile.Close()
+	if err := o.link.Send(order{Op: "setup", Setup: setup}); err != nil {
+		return fmt.Errorf("hand on the set-up: %w", err)
+	}
 	l, err := listen(cfg.Dir)
 	if err != nil {
 		return err
@@ -144,7 +152,7 @@ func runOuter(st Stages, ready *os.File) error {
 	return nil
 }
 
-// startInner clones the inner process and sends it its set-up.
+// startInner clones the inner process, which then waits for its set-up.
 func (o *outer) startInner(st Stages, alive *os.File) error {
 	attr, err := st.Attr(o.cfg)
 	if err != nil {
@@ -171,10 +179,8 @@ func (o *outer) startInner(st Stages, alive *os.File) error {
 			WithHint("`ambit doctor` says what this machine lacks; `--confine landlock` does without namespaces")
 	}
 	o.inner, o.link = p, near
-	if o.innerP, err = procid.Of(p.Pid); err != nil {
-		return err
-	}
-	return o.link.Send(order{Op: "setup", Setup: o.cfg.Setup})
+	o.innerP, err = procid.Of(p.Pid)
+	return err
 }
 
 // endInner kills the inner process, and with it every entry, and reaps it: from

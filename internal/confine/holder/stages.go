@@ -32,14 +32,14 @@ type Inside struct {
 	Notices []string        // what could not be had, for the log
 }
 
-// Config is what the outer process is started with.
+// Config is what the outer process is started with; the set-up for Stages.Build
+// follows it.
 type Config struct {
-	Plan    string          `json:"plan"`
-	Dir     string          `json:"dir"`  // the holder's folder: socket, lease, locks, log
-	Spec    string          `json:"spec"` // hash of the spec it holds
-	IdleNS  int64           `json:"idle_ns"`
-	HostNet bool            `json:"host_net"`
-	Setup   json.RawMessage `json:"setup"` // for Stages.Build
+	Plan    string `json:"plan"`
+	Dir     string `json:"dir"`  // the holder's folder: socket, lease, locks, log
+	Spec    string `json:"spec"` // hash of the spec it holds
+	IdleNS  int64  `json:"idle_ns"`
+	HostNet bool   `json:"host_net"`
 }
 
 // First arguments by which the binary is started as one of the holder's processes.

@@ -58,11 +58,7 @@ func Start(ctx context.Context, cfg Config, setup func() (json.RawMessage, error
 			return nil, err
 		}
 	}
-	cfg.Setup, err = setup()
-	if err != nil {
-		return nil, err
-	}
-	l, err := launch(ctx, cfg)
+	l, err := launch(ctx, cfg, setup)
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +124,9 @@ func ask(dir string, req request) (*reply, error) {
 	return &r, nil
 }
 
-// launch starts the outer process and returns its lease when it is ready.
-func launch(ctx context.Context, cfg Config) (*Lease, error) {
+// launch starts the outer process and returns its lease when it is ready. The
+// set-up is computed while the processes start: both take as long.
+func launch(ctx context.Context, cfg Config, setup func() (json.RawMessage, error)) (*Lease, error) {
 	fail := func(err error) (*Lease, error) { return nil, fault.Wrap(fault.Unavailable, "start holder", err) }
 	log, err := os.OpenFile(filepath.Join(cfg.Dir, logName), os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -164,12 +161,22 @@ func launch(ctx context.Context, cfg Config) (*Lease, error) {
 		return fail(err)
 	}
 	remember(p)
+	stop := context.AfterFunc(ctx, func() { _ = readyR.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	// A process that ended already says why on the other pipe.
 	if err := json.NewEncoder(cfgW).Encode(cfg); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return fail(err)
 	}
+	raw, err := setup()
+	if err != nil {
+		cfgW.Close() // without a set-up it ends, and what it has started with it
+		_, _ = io.Copy(io.Discard, readyR)
+		return nil, err
+	}
+	if err := json.NewEncoder(cfgW).Encode(raw); err != nil && !errors.Is(err, syscall.EPIPE) {
+		return fail(err)
+	}
 	cfgW.Close()
-	stop := context.AfterFunc(ctx, func() { _ = readyR.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
 	var r reply
 	if err := json.NewDecoder(readyR).Decode(&r); err != nil {
 		if ctx.Err() != nil {
