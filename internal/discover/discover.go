@@ -109,7 +109,8 @@ func canonicalDir(raw string) (string, error) {
 func pathFault(name string, err error) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return fault.New(fault.NotFound, "find resource", "%s does not exist", name).WithCause(err)
+		return fault.New(fault.NotFound, "find resource", "%s does not exist", name).WithCause(err).
+			WithHint("check the spelling; a resource is a directory that exists")
 	case errors.Is(err, os.ErrPermission):
 		return fault.New(fault.Denied, "find resource", "you may not read %s", name).WithCause(err)
 	case strings.Contains(err.Error(), "too many links"):
