@@ -135,6 +135,9 @@ func (e *Engine) stage(ctx context.Context, p *Plan, rs []Resource, obs Observer
 		}
 		if r.Git == nil || r.Git.Head == "" {
 			req.Lower = LowerLive // there is no commit to freeze
+			if req.Dirty == DirtyHide || req.Dirty == DirtyRefuse {
+				e.notice(obs, p, "%s: dirty = %s has no meaning here, where nothing is committed: commands see all that is there", r.Name, req.Dirty)
+			}
 		}
 		if req.Dirty == "" {
 			req.Dirty = DirtyCarry

@@ -94,7 +94,10 @@ func runApply(ctx context.Context, d *deps, cmd *cobra.Command, o *applyOptions)
 		}
 		allow = append(allow, changeset.Flag(f))
 	}
-	if o.branch != "" {
+	if cmd.Flags().Changed("branch") {
+		if o.branch == "" {
+			return usagef(cmd, "--branch needs a name").withHint("write --branch NAME, or only --to branch for ambit/PLAN")
+		}
 		if o.to != "" && o.to != engine.ToBranch {
 			return usagef(cmd, "--branch goes with --to branch, not with --to %s", o.to)
 		}

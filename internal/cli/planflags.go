@@ -26,6 +26,8 @@ type planFlags struct {
 	readWrite []string
 	timeout   string
 	asRoot    bool
+
+	lowerUnasked engine.Lower // what the command stands on where --lower does not say
 }
 
 // register adds the flags to a command.
@@ -71,6 +73,9 @@ func (f *planFlags) options(d *deps, cmd *cobra.Command, limit time.Duration) (e
 		Env:     append(cfg.Env[:len(cfg.Env):len(cfg.Env)], f.env...),
 		Timeout: limit, AsRoot: f.asRoot,
 	}
+	if err := f.checkDirty(cmd, o.Strategy); err != nil {
+		return none, err
+	}
 	for _, kv := range f.env {
 		name, _, _ := strings.Cut(kv, "=")
 		if name == "" || strings.ContainsRune(kv, 0) {
@@ -90,6 +95,18 @@ func (f *planFlags) options(d *deps, cmd *cobra.Command, limit time.Duration) (e
 		}
 	}
 	return o, nil
+}
+
+// checkDirty refuses a --dirty that would silently do nothing: over the tree as
+// it stands, uncommitted work is simply there. A checkout of its own
+// (git_worktree) never stands on the live tree.
+func (f *planFlags) checkDirty(cmd *cobra.Command, strategy engine.StrategyName) error {
+	lower := pick(f.lower, f.lowerUnasked)
+	if lower != engine.LowerLive || strategy == engine.StrategyGitWorktree || f.dirty == "" || f.dirty == engine.DirtyCarry {
+		return nil
+	}
+	return usagef(cmd, "--dirty %s needs a frozen lower: here commands see the tree as it stands, uncommitted work included", f.dirty).
+		withHint("add --lower frozen, or leave out --dirty")
 }
 
 // paths are the --resource paths, absolute.

@@ -29,7 +29,7 @@ type runOptions struct {
 }
 
 func newRunCmd(d *deps) *cobra.Command {
-	o := &runOptions{}
+	o := &runOptions{planFlags: planFlags{lowerUnasked: engine.LowerFrozen}}
 	cmd := &cobra.Command{
 		Use:   "run TICKET [flags] [-- CMD…]",
 		Short: "Run a ticket's steps in sandboxes, and stop for review",

@@ -19,7 +19,7 @@ type tryOptions struct {
 }
 
 func newTryCmd(d *deps) *cobra.Command {
-	o := &tryOptions{}
+	o := &tryOptions{planFlags: planFlags{lowerUnasked: engine.LowerLive}}
 	cmd := &cobra.Command{
 		Use:   "try [flags] -- CMD…",
 		Short: "Run any command in a throw-away sandbox of this directory",
