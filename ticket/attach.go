@@ -12,7 +12,7 @@ import (
 // into words once and the words looked up, so that the cost is linear; a path
 // with a blank in it is found in backticks.
 func (b *builder) attach() {
-	tasks := b.nodes[b.first:]
+	tasks := b.nodes[b.first:][:len(b.t.Tasks)]
 	if len(b.t.Tasks) == 0 || len(b.t.Files)+len(b.t.Tests) == 0 {
 		return
 	}

@@ -38,6 +38,7 @@ func Build(t *Ticket, opts BuildOptions) (*Dag, []fault.Diagnostic) {
 		d.Text = t.Text
 	}
 	b.addTasks()
+	b.addSequences()
 	if b.edges > MaxEdges {
 		b.rep.err(0, 0, tooManyEdges())
 		return nil, b.rep.done()
@@ -122,8 +123,8 @@ func (b *builder) addTasks() {
 		t := &tasks[i]
 		n := Node{
 			ID: t.ID, Title: t.Title, Done: t.State == StateDone || t.State == StateCancelled,
-			Files: []string{}, Tests: []string{}, Source: SourceTask, Command: t.Command,
-			Line: t.Line, Index: t.Index, Label: t.Label, Group: t.Group(), Optional: t.Optional, Notes: t.Notes,
+			Files: append([]string{}, t.Files...), Tests: append([]string{}, t.Tests...), Source: SourceTask, Command: t.Command,
+			File: t.File, Line: t.Line, Index: t.Index, Label: t.Label, Group: t.Group(), Optional: t.Optional, Notes: t.Notes,
 		}
 		if t.Shell != ShellSh {
 			n.Shell = t.Shell

@@ -126,6 +126,7 @@ func (f *frontMatter) key(key, value *yaml.Node) {
 	t := f.t
 	switch key.Value {
 	case "id":
+		t.idLine, _ = f.at(key)
 		if id := f.word(key, value); id != "" {
 			if len(id) > maxIDBytes {
 				f.wrong(key, value, fmt.Sprintf("at most %d bytes", maxIDBytes))
@@ -142,6 +143,7 @@ func (f *frontMatter) key(key, value *yaml.Node) {
 	case "scope":
 		t.Scope = appendNew(t.Scope, f.words(key, value)...)
 	case "depends_on", "dependencies":
+		t.dependsLine, _ = f.at(key)
 		t.DependsOn = appendNew(t.DependsOn, f.words(key, value)...)
 	case "project":
 		t.Project = f.word(key, value)
@@ -158,12 +160,29 @@ func (f *frontMatter) key(key, value *yaml.Node) {
 			detail:  "a ticket cannot authorize anything; only the person who runs it can",
 		})
 	default:
+		if t.Format == FormatBacklog && f.backlogKey(key, value) {
+			return
+		}
 		line, col := f.at(key)
 		f.rep.warn(line, col, finding{
 			summary: fmt.Sprintf("key %q is not known and not used", clip(key.Value)),
 			hint:    "known are " + strings.Join(frontMatterKeys, ", "),
 		})
 	}
+}
+
+// backlogKey reads a key of Backlog.md.
+func (f *frontMatter) backlogKey(key, value *yaml.Node) bool {
+	switch key.Value {
+	case "title":
+		f.t.titleLine, _ = f.at(key)
+		f.t.Objective = f.text(key, value)
+	case "status":
+		f.t.status = f.text(key, value)
+	case "parent_task_id":
+		f.t.parent = f.word(key, value)
+	}
+	return slices.Contains(backlogKeys, key.Value)
 }
 
 // text returns a scalar, "" for null.

@@ -11,6 +11,7 @@ import (
 // place is where an item stands.
 type place struct {
 	section string
+	part    int  // number of headings before it
 	task    int  // index of the task it stands under; 0 = none
 	depth   int  // list levels below that task
 	deps    bool // in a list under "Depends on:"
@@ -44,7 +45,7 @@ func (r *reader) item(reg *region, item ast.Node, at place) {
 			switch {
 			case b.text == len(lines[0].text):
 				r.marks.set(line, reasonEmpty)
-			case b.state == "":
+			case b.state == "" && !r.vary.otherMarks:
 				r.marks.set(line, reasonState)
 			default:
 				lines[0].text, lines[0].offset = lines[0].text[b.text:], lines[0].offset+b.text
@@ -59,6 +60,10 @@ func (r *reader) item(reg *region, item ast.Node, at place) {
 func (r *reader) task(reg *region, item ast.Node, b box, lines []rawLine, rest ast.Node, at place, boxOffset int) {
 	line, column := r.src.at(reg.base + item.Pos())
 	boxLine, _ := r.src.at(boxOffset)
+	if b.state == "" && r.vary.otherMarks {
+		b.state = StateTodo
+		r.otherMarks = append(r.otherMarks, boxLine)
+	}
 	if b.state == "" {
 		r.marks.set(boxLine, reasonState)
 		r.plainItem(reg, lines, rest, at)
@@ -79,7 +84,7 @@ func (r *reader) task(reg *region, item ast.Node, b box, lines []rawLine, rest a
 	index := len(r.t.Tasks) + 1
 	r.t.Tasks = append(r.t.Tasks, Task{
 		Index: index, Line: line, Column: column, Text: text,
-		State: b.state, Optional: b.optional, Section: at.section, Parent: at.task,
+		State: b.state, Optional: b.optional, Section: at.section, Parent: at.task, part: at.part,
 	})
 	if at.task > 0 {
 		p := &r.t.Tasks[at.task-1]
@@ -90,7 +95,7 @@ func (r *reader) task(reg *region, item ast.Node, b box, lines []rawLine, rest a
 	for _, l := range lines[1:] {
 		r.note(index, noteLine{text: strings.TrimSpace(l.text), offset: l.offset, continues: true})
 	}
-	r.below(reg, rest, place{section: at.section, task: index})
+	r.below(reg, rest, place{section: at.section, part: at.part, task: index})
 }
 
 // tooMany reports the first task that is not read.
@@ -171,6 +176,10 @@ func (r *reader) block(reg *region, n ast.Node, at place) {
 		r.verbatim(reg, n, at, "", "")
 		r.markAll(reg, n, reasonIndented)
 	case *ast.Blockquote:
+		if r.vary.quotes {
+			r.below(reg, n.FirstChild(), at)
+			return
+		}
 		reg.eachTextLine(n, func(l rawLine) {
 			r.note(at.task, noteLine{text: "> " + strings.TrimSpace(l.text), offset: l.offset, depth: at.depth, code: true})
 		})

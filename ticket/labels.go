@@ -52,6 +52,13 @@ func (r *reader) newLabelIndex() *labelIndex {
 			last.items = append(last.items, familyItem{l.label, t.Index})
 			x.numbered = false
 		}
+		if r.vary.issueNumbers {
+			x.numbered = false
+			if id := issueAtStart(t.Text); id != "" {
+				t.Aliases = append(t.Aliases, id)
+				x.add(id, t.Index)
+			}
+		}
 		if !strings.Contains(t.Text, markID) && !strings.Contains(t.Text, "::") {
 			continue
 		}
@@ -160,7 +167,9 @@ func (r *reader) reportDuplicates(x *labelIndex) {
 				lines = append(lines, r.t.Tasks[n-1].Line)
 			}
 			sev := fault.SeverityError
-			if l, ok := leadingLabel(t.Text); ok && id == t.Label && (l.plain || !l.sure && counted[l.family] < 2) {
+			if r.vary.numbering {
+				sev = fault.SeverityNote
+			} else if l, ok := leadingLabel(t.Text); ok && id == t.Label && (l.plain || !l.sure && counted[l.family] < 2) {
 				sev = fault.SeverityWarning
 			}
 			f := finding{

@@ -37,6 +37,7 @@ func (r *reader) link() {
 			l.resolve(i, w)
 		}
 	}
+	r.format.arrange(l)
 	r.reportDuplicates(l.x)
 	r.reportStates()
 }
@@ -115,7 +116,8 @@ func (l *linker) title(i int) (deps []written) {
 		raw.notes = raw.notes[1:]
 	}
 	l.found = found
-	if len(found) == 0 {
+	tags := l.format.tags(t, text)
+	if len(found)+len(tags) == 0 {
 		t.Title = text
 		return nil
 	}
@@ -143,7 +145,7 @@ func (l *linker) title(i int) (deps []written) {
 		}
 		cuts = append(cuts, m.span)
 	}
-	if t.Title = cutTitle(text, cuts); t.Title == "" {
+	if t.Title = cutTitle(text, merged(cuts, tags)); t.Title == "" {
 		t.Title = text
 		l.rep.warn(t.Line, t.Column, finding{
 			summary: "the task says what it waits for and not what is to be done",
@@ -177,4 +179,20 @@ func (l *linker) wrongWay(m mention, line, column int) {
 		detail:  "dependencies have one direction: a task names what it waits for",
 		hint:    fmt.Sprintf("write `depends on …` at %s", ref),
 	})
+}
+
+// merged puts the spans of two lists in order and drops what overlaps.
+func merged(a, b []span) []span {
+	if len(b) == 0 {
+		return a
+	}
+	all := append(slices.Clip(a), b...)
+	slices.SortFunc(all, func(x, y span) int { return x.start - y.start })
+	kept := all[:0]
+	for _, s := range all {
+		if n := len(kept); n == 0 || s.start >= kept[n-1].end {
+			kept = append(kept, s)
+		}
+	}
+	return kept
 }

@@ -49,11 +49,22 @@ func Parse(name string, src []byte, opts Options) (t *Ticket, found []fault.Diag
 	if s == nil {
 		return t, rep.done()
 	}
+	if t.Format == GrammarPractical {
+		if opts.reads = chooseFormat(s, t, rep, opts.Format); opts.reads == nil {
+			return t, rep.done()
+		}
+	}
+	if opts.ID != "" {
+		t.ID = opts.ID
+	}
 	t.Objective = ""
 	rep.lenient = t.Format == GrammarLiteral
 	readFrontMatter(s, t, rep)
 	t.Text = plain(s.text[s.body:])
 	g.read(s, t, rep, &opts)
+	if t.Objective == "" {
+		t.Objective = opts.Objective
+	}
 	if t.Objective == "" {
 		t.Objective = t.ID
 		rep.note(0, 0, finding{

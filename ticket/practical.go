@@ -18,6 +18,10 @@ func (practical) read(src *source, t *Ticket, rep *report, opts *Options) {
 		src: src, t: t, rep: rep,
 		marks: newLineMarks(len(src.lines)), acceptance: newAcceptanceNames(opts.AcceptanceHeadings),
 	}
+	if r.format = opts.reads; r.format == nil {
+		r.format = ambit{}
+	}
+	r.format.prepare(r)
 	reg := parseRegion(src, src.body, len(src.text))
 	r.unfinished(reg)
 	r.makeRoom()
@@ -76,6 +80,16 @@ type reader struct {
 	raws       []rawTask
 	full       bool // MaxTasks is reached
 	plainItems int  // list items without a box where steps are read
+	format     format
+	vary       variations
+	heads      []head
+	otherMarks []int // lines of boxes whose mark nobody knows, taken as to do
+}
+
+// head is a heading of the top level.
+type head struct {
+	level, line int
+	title       string
 }
 
 // rawTask is what the linker needs of a task besides the Task.
@@ -119,6 +133,8 @@ func (r *reader) modeIn(s section) (mode, reason) {
 		return modeIgnore, reasonSection(s.heading)
 	case r.hasTasks && s.name != sectionTasks:
 		return modeIgnore, reasonOutside
+	case r.vary.whole:
+		return modeIgnore, reasonWhole
 	}
 	return modeWork, reason{}
 }
@@ -139,7 +155,12 @@ func (r *reader) document(reg *region) {
 			if h.Level == 1 && r.t.Objective == "" {
 				r.t.Objective = title
 			}
+			line, _ := r.src.at(reg.base + max(h.Pos(), 0))
+			r.heads = append(r.heads, head{h.Level, line, title})
 			sec = sec.enter(h.Level, title, r.acceptance)
+			if r.vary.checklists && sec.acceptance == 0 && isChecklist(title) {
+				sec.acceptance = h.Level
+			}
 			m, why = r.modeIn(sec)
 			criteria = false
 			continue
@@ -161,9 +182,9 @@ func (r *reader) document(reg *region) {
 		case m == modeIgnore:
 			r.markAll(reg, n, why)
 		case isList:
-			r.list(reg, list, place{section: sec.title})
+			r.list(reg, list, place{section: sec.title, part: len(r.heads)})
 		default:
-			r.block(reg, n, place{section: sec.title})
+			r.block(reg, n, place{section: sec.title, part: len(r.heads)})
 		}
 	}
 }

@@ -20,13 +20,15 @@ func (l *linker) resolve(i int, w written) {
 		}
 		return
 	}
-	if w.ends != nil {
+	if w.ends != nil && !l.vary.foreignIDs {
 		if l.resolveRange(t, w) {
 			return
 		}
 	}
 	task, f := l.lookup(w)
 	switch {
+	case f.code != "" && l.vary.foreignIDs && len(l.x.several[fold(w.text)]) == 0:
+		l.rep.note(w.line, w.column, l.external(w.text))
 	case f.code != "":
 		l.rep.err(w.line, w.column, f)
 		return

@@ -105,6 +105,12 @@ func (s section) enter(level int, title string, names acceptanceNames) section {
 	return s
 }
 
+// checklistWords are words by which a heading says that the boxes below it check
+// the list itself, where a notation knows such lists.
+var checklistWords = []string{"checklist", "チェックリスト", "检查清单", "檢查清單", "检查表", "체크리스트"}
+
+func isChecklist(title string) bool { return containsAny(strings.ToLower(title), checklistWords) }
+
 func (s section) withoutWork() bool { return slices.Contains(sectionsWithoutWork, s.name) }
 
 // headingText returns the text of a heading without its marks.

@@ -20,16 +20,25 @@ type Options struct {
 	// Grammar names how the body is read; "" means GrammarPractical. A name that
 	// Grammars does not list is an error diagnostic with code unsupported.
 	Grammar string
+	// Format names the notation that the practical grammar reads: one of Formats.
+	// "" means FormatAmbit; FormatAuto decides by what the file shows, and says so.
+	// The literal grammar knows no formats.
+	Format string
+	// ID and Objective are used where the file states none, instead of its name.
+	ID, Objective string
 	// AcceptanceHeadings replaces the headings under which boxes are acceptance
 	// and not work; nil means DefaultAcceptanceHeadings. Case, decoration,
 	// numbering and level do not matter.
 	AcceptanceHeadings []string
+
+	reads format // what Format comes to for this file
 }
 
 // Ticket is what one file says. All lists are in the order of the file.
 type Ticket struct {
-	File       string   `json:"file"`      // name as given to Parse
-	Format     string   `json:"format"`    // the grammar that read it
+	File       string   `json:"file"`   // name as given to Parse
+	Format     string   `json:"format"` // how it was read: one of Formats, or GrammarLiteral
+	FormatWhy  string   `json:"format_why,omitempty"`
 	ID         string   `json:"id"`        // front matter, or the file's name without extension
 	Objective  string   `json:"objective"` // front matter, or the first level 1 heading, or the id
 	Acceptance []string `json:"acceptance,omitempty"`
@@ -49,10 +58,16 @@ type Ticket struct {
 	Tests        []string `json:"tests,omitempty"`
 	TestCommands []string `json:"test_commands,omitempty"`
 	Tasks        []Task   `json:"tasks,omitempty"`
+	// Sequences hold the order that the format implies.
+	Sequences []Sequence `json:"sequences,omitempty"`
 	// NoTasks says why no task was read, for a person; empty if there are tasks.
 	NoTasks string `json:"no_tasks,omitempty"`
 	// Text is the body without front matter, line ends as LF.
 	Text string `json:"-"`
+
+	// Lines of front matter, 0 = not there; what Backlog.md says there.
+	idLine, dependsLine, titleLine int
+	status, parent                 string
 }
 
 // State is what a task's box says.
@@ -94,8 +109,20 @@ type Task struct {
 	// DependsOn holds the declared dependencies, resolved; those of its parents
 	// are added by Build.
 	DependsOn []Ref `json:"depends_on,omitempty"`
+	// Parallel and Story are marks of the format: [P] or (P), and [US1].
+	Parallel bool   `json:"parallel,omitempty"`
+	Story    string `json:"story,omitempty"`
+	// Files and Tests are what the task names in a format in which that is a claim,
+	// and what belongs to it in a ticket of several files.
+	Files []string `json:"files,omitempty"`
+	Tests []string `json:"tests,omitempty"`
+	// Boxless tasks are no checklist item: the whole of a file is the step.
+	Boxless bool `json:"boxless,omitempty"`
+	// File is the file it stands in, if that is not the ticket's.
+	File string `json:"file,omitempty"`
 
 	hasWork bool // Notes hold more than metadata lines
+	part    int  // number of headings before it
 }
 
 // Group reports whether the task is only a heading over its nested tasks: it has

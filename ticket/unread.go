@@ -66,6 +66,10 @@ var (
 		detail: "Markdown reads text that is indented by four columns or more, and belongs to no list item, as code",
 		hint:   "indent less",
 	}
+	reasonWhole = reason{
+		severity: fault.SeverityNote, where: "in the text of the one step that the file is", summary: "in the text of the one step that the file is: not steps",
+		hint: "--format ambit makes each of them a step",
+	}
 	reasonHTML = reason{
 		severity: fault.SeverityWarning, where: "in HTML", summary: "in an HTML block: not steps",
 		detail: "an HTML block goes on to the next empty line",
