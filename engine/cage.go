@@ -102,6 +102,9 @@ func (c *cell) open(ctx context.Context, obs Observer) (Cage, error) {
 	}
 	cage, err := c.conf.Open(ctx, c.spec)
 	if err != nil {
+		if fault.Is(err, fault.Unsupported) {
+			c.eng.forgetProbe(c.conf)
+		}
 		return nil, err
 	}
 	if err := c.prove(ctx, cage, obs); err != nil {

@@ -20,7 +20,7 @@ func (e *Engine) chooseRung(ctx context.Context, want Rung) (Confiner, string, e
 		if err != nil {
 			return nil, "", err
 		}
-		probe, err := c.Probe(ctx)
+		probe, err := e.probeRung(ctx, c)
 		if err != nil {
 			return nil, "", err
 		}
@@ -34,7 +34,7 @@ func (e *Engine) chooseRung(ctx context.Context, want Rung) (Confiner, string, e
 		if c.Rung() == RungNone {
 			continue
 		}
-		probe, err := c.Probe(ctx)
+		probe, err := e.probeRung(ctx, c)
 		if err != nil {
 			return nil, "", err
 		}

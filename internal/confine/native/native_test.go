@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == argCaller {
 		os.Exit(callerMain())
 	}
+	if printCircumstances() {
+		os.Exit(0)
+	}
 	if len(os.Args) == 2 && os.Args[1] == argForbidden {
 		os.Exit(forbiddenMain())
 	}
