@@ -290,6 +290,16 @@ func (c *cell) history(ctx context.Context, i int) (*GitHistory, string, error) 
 	return &GitHistory{Pack: pack, Base: base, RealBase: rec.Base, Tip: tip}, "", nil
 }
 
+// reason is the message of the innermost error that f only wraps, without the
+// names of what was being done on the way, and that error's own cause.
+func reason(f *fault.Error) (string, error) {
+	var inner *fault.Error
+	for f.Message == "" && errors.As(f.Cause, &inner) {
+		f = inner
+	}
+	return f.Message, f.Cause
+}
+
 // describe puts the resource's name on a target's error.
 func (e *Engine) describe(p *Plan, rec SandboxRecord, err error) error {
 	f := fault.As(err)
@@ -298,8 +308,9 @@ func (e *Engine) describe(p *Plan, rec SandboxRecord, err error) error {
 	}
 	out := *f
 	out.Op, out.Message = "apply", fmt.Sprintf("%s changed in ways that collide with plan %s; nothing was applied", rec.Resource.Path, p.ID)
-	if f.Message != "" {
-		out.Message += ": " + f.Message
+	var why string
+	if why, out.Cause = reason(f); why != "" {
+		out.Message += ": " + why
 	}
 	if out.Hint == "" {
 		out.Hint = fmt.Sprintf("`ambit apply %s --only GLOB` carries the rest; `ambit exec %s -- CMD` works on in the sandbox", p.ID, p.ID)

@@ -39,8 +39,9 @@ func (e *Engine) undo(ctx context.Context, p *Plan, line *journalLine) error {
 			}
 			g := *f
 			g.Op, g.Message = "undo", fmt.Sprintf("somebody has built on apply %s of plan %s; it stays", line.Apply, p.ID)
-			if f.Message != "" {
-				g.Message += ": " + f.Message
+			var why string
+			if why, g.Cause = reason(f); why != "" {
+				g.Message += ": " + why
 			}
 			return &g
 		}

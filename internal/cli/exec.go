@@ -51,9 +51,8 @@ func runExec(ctx context.Context, d *deps, ref string, argv []string) error {
 	if err != nil {
 		return err
 	}
-	console := d.console()
 	exit, err := t.svc.Exec(ctx, engine.ExecRequest{
-		Plan: t.plan.ID, Argv: argv, Dir: t.dir, Environ: d.environ, Console: console, Observe: d.observer(),
+		Plan: t.plan.ID, Argv: argv, Dir: t.dir, Environ: d.environ, Console: d.console(), Observe: d.observer(),
 	})
 	out := execObject{t.plan.ID, exit}
 	if err != nil {
@@ -62,9 +61,6 @@ func runExec(ctx context.Context, d *deps, ref string, argv []string) error {
 	name := strings.Join(argv, " ")
 	if name == "" {
 		name = "the shell"
-		if console.Terminal != nil {
-			exit.Code = 0 // a shell hands on its last command's code; leaving it is no failure
-		}
 	}
 	if exit.Code != 0 {
 		return &withFields{&commandFailed{what: visible(name), exit: exit}, out}

@@ -24,6 +24,9 @@ func (d *deps) report(ctx context.Context, cmd *cobra.Command, err error) int {
 	o := describe(err)
 	// A command that stopped because of a signal says which.
 	if cause := context.Cause(ctx); cause != nil && o.Code == string(fault.Canceled) && !strings.Contains(o.Message, cause.Error()) {
+		if o.Message == context.Canceled.Error() {
+			o.Message = "" // the cause says it better
+		}
 		o.Message = joinText(cause.Error(), o.Message)
 	}
 	if d.json {

@@ -54,10 +54,25 @@ func (d *deps) afterRun(ctx context.Context, svc engine.Service, p *engine.Plan,
 	if d.json {
 		return d.emit(out, exitDone)
 	}
-	if out.Decision == "kept" {
+	switch {
+	case out.Decision != "kept":
+	case p.Status == engine.PlanReview && untouched(review):
+		d.nothingToReview(p)
+	default:
 		d.next(p)
 	}
 	return nil
+}
+
+// nothingToReview ends a run that changed nothing: there is nothing to decide
+// but whether what the steps said is still needed.
+func (d *deps) nothingToReview(p *engine.Plan) {
+	st := d.styleFor(d.stderr)
+	fmt.Fprintf(d.stderr, "%s is done and changed nothing; there is nothing to review\n", st.bold(p.ID))
+	d.commands([][2]string{
+		{"ambit logs " + p.ID, "see what the last step said"},
+		{"ambit discard " + p.ID, "drop it and its logs"},
+	})
 }
 
 // next prints what can be done with a plan now.

@@ -27,8 +27,13 @@ func asFault(op, path string, err error) error {
 		c.Op = op
 		return &c
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return fault.Wrap("", op, err)
+	// What the driver says of a statement that was cut off, and of the transaction
+	// that ended with it, tells nobody anything.
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fault.Wrap(fault.Canceled, op, context.Canceled)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.Wrap(fault.Timeout, op, context.DeadlineExceeded)
 	}
 	dir := filepath.Dir(path)
 	full := func() error {
@@ -75,7 +80,7 @@ func asFault(op, path string, err error) error {
 	case lib.SQLITE_NOMEM:
 		return fault.Wrap(fault.Unavailable, op, err)
 	case lib.SQLITE_INTERRUPT:
-		return fault.Wrap(fault.Canceled, op, err)
+		return fault.Wrap(fault.Canceled, op, context.Canceled)
 	}
 	return fault.Wrap(fault.Internal, op, err)
 }
