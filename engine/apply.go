@@ -328,7 +328,7 @@ func (e *Engine) journalled(ctx context.Context, p *Plan, line journalLine, kind
 		return err
 	}
 	after := context.WithoutCancel(ctx)
-	return errors.Join(e.save(after, p), e.event(after, p.ID, "apply."+string(kind), map[string]any{"apply": line.Apply}))
+	return e.record(after, p, "apply."+string(kind), map[string]any{"apply": line.Apply})
 }
 
 func (e *Engine) setApply(p *Plan, id, status string) {

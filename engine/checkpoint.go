@@ -108,7 +108,7 @@ func (e *Engine) RestoreCheckpoint(ctx context.Context, plan, name string) (*Pla
 		if err := e.restoreAll(ctx, c, full, nil); err != nil {
 			return err
 		}
-		return errors.Join(e.save(ctx, p), e.event(ctx, p.ID, "checkpoint.restored", map[string]string{"name": full, "kept": kept}))
+		return e.record(ctx, p, "checkpoint.restored", map[string]string{"name": full, "kept": kept})
 	})
 	return out, err
 }

@@ -32,7 +32,7 @@ func (e *Engine) Discard(ctx context.Context, plan string) (*Plan, error) {
 		}
 		p.DiscardedAs, p.DiscardedAt = p.Status, e.deps.Now()
 		p.Status = PlanDiscarded
-		if err := errors.Join(e.save(ctx, p), e.event(ctx, p.ID, "plan.discarded", nil)); err != nil {
+		if err := e.record(ctx, p, "plan.discarded", nil); err != nil {
 			return err
 		}
 		return e.finishDiscard(p)
@@ -115,7 +115,7 @@ func (e *Engine) Restore(ctx context.Context, plan string) (*Plan, error) {
 		return nil, err
 	}
 	p.Status, p.DiscardedAs = p.DiscardedAs, ""
-	err = errors.Join(e.save(ctx, p), e.event(ctx, p.ID, "plan.restored", nil))
+	err = e.record(ctx, p, "plan.restored", nil)
 	return p, errors.Join(err, lock.unlock(ctx))
 }
 

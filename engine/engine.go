@@ -166,14 +166,16 @@ func (e *Engine) save(ctx context.Context, p *Plan) error {
 	return e.deps.Store.UpdatePlan(ctx, p)
 }
 
-// event appends one line to the plan's record. A record that cannot be written
-// stops the work: evidence is not optional.
-func (e *Engine) event(ctx context.Context, plan, kind string, data any) error {
+// record is save together with one line of the plan's record, so that neither is
+// there without the other. A record that cannot be written stops the work:
+// evidence is not optional.
+func (e *Engine) record(ctx context.Context, p *Plan, kind string, data any) error {
 	raw, err := marshal(data)
 	if err != nil {
 		return fault.Wrap(fault.Internal, "record event", err)
 	}
-	return e.deps.Store.AppendEvent(ctx, Event{Plan: plan, At: e.deps.Now(), Kind: kind, Data: raw})
+	p.UpdatedAt = e.deps.Now()
+	return e.deps.Store.UpdatePlan(ctx, p, Event{Plan: p.ID, At: p.UpdatedAt, Kind: kind, Data: raw})
 }
 
 func (o Observer) send(u Update) {

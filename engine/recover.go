@@ -263,7 +263,7 @@ func (e *Engine) repairRun(ctx context.Context, p *Plan) error {
 		}
 		s.Status, s.Message, s.EndedAt = StepPending, "interrupted", e.deps.Now()
 	}
-	return errors.Join(e.save(ctx, p), e.event(ctx, p.ID, "run.interrupted", nil))
+	return e.record(ctx, p, "run.interrupted", nil)
 }
 
 // sweep looks for folders that no plan owns. It removes nothing that holds

@@ -71,7 +71,7 @@ func (r *runner) run(ctx context.Context) (err error) {
 	default:
 		p.Status = worst(p.Steps)
 	}
-	err = errors.Join(runErr, closeErr, r.eng.save(after, p), r.eng.event(after, p.ID, "run.ended", map[string]any{"status": p.Status}))
+	err = errors.Join(runErr, closeErr, r.eng.record(after, p, "run.ended", map[string]any{"status": p.Status}))
 	r.send(Update{Kind: UpdatePlan})
 	return err
 }

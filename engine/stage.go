@@ -105,7 +105,8 @@ func (e *Engine) checkOwner(r Resource, opts PlanOptions) error {
 }
 
 // stage makes the sandboxes of a plan, top-down, each written to the store
-// before it is created and confirmed after.
+// before it is created. That it is made is confirmed with whatever is written
+// next: the next sandbox, or the status that the caller gives the plan.
 func (e *Engine) stage(ctx context.Context, p *Plan, rs []Resource, obs Observer) error {
 	if err := checkOptions(p.Options); err != nil {
 		return err
@@ -176,7 +177,7 @@ func (e *Engine) stage(ctx context.Context, p *Plan, rs []Resource, obs Observer
 			e.notice(obs, p, "%s: %s", r.Name, n)
 		}
 	}
-	return e.save(ctx, p)
+	return nil
 }
 
 // checkOptions refuses what would silently do nothing.

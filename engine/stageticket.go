@@ -52,7 +52,7 @@ func (e *Engine) Stage(ctx context.Context, req StageRequest) (*Plan, error) {
 			return err
 		}
 		p.Status = PlanReady
-		return errors.Join(e.save(ctx, p), e.event(ctx, p.ID, "plan.staged", p.Ticket))
+		return e.record(ctx, p, "plan.staged", p.Ticket)
 	}()
 	if err != nil {
 		return nil, errors.Join(err, e.unstage(ctx, p), lock.unlock(ctx))

@@ -30,7 +30,7 @@ func (r *runner) step(ctx context.Context, s *Step) (err error) {
 	}
 	s.From, s.To, s.Status, s.StartedAt, s.Log = r.prev, "", StepRunning, e.deps.Now(), logPath(s.ID)
 	s.Exit, s.Message, s.Tips = nil, "", nil
-	if err := errors.Join(e.save(ctx, p), e.event(ctx, p.ID, "step.started", s)); err != nil {
+	if err := e.record(ctx, p, "step.started", s); err != nil {
 		return err
 	}
 	r.report(s)
@@ -65,7 +65,7 @@ func (r *runner) step(ctx context.Context, s *Step) (err error) {
 		// to the state before it. Run again on top of itself it would do its work twice.
 		s.Status, s.Message = StepRunning, err.Error()
 	}
-	err = errors.Join(err, e.save(after, p), e.event(after, p.ID, "step.ended", s))
+	err = errors.Join(err, e.record(after, p, "step.ended", s))
 	r.report(s)
 	if err == nil && interrupted {
 		return canceled(context.Cause(ctx))

@@ -7,8 +7,8 @@ import (
 )
 
 // Store keeps plans, sandboxes, steps, leases and events. One store is shared
-// by several ambit processes. Decisions are durable (full fsync) when a method
-// returns. Errors: not_found, exists, conflict (version moved, lease held),
+// by several ambit processes. What a method wrote about plans is durable (full
+// fsync) when it returns; leases need not outlive the boot that they name. Errors: not_found, exists, conflict (version moved, lease held),
 // unavailable (database locked beyond its timeout or damaged).
 type Store interface {
 	// CreatePlan inserts a plan; exists if the id is taken.
@@ -19,7 +19,8 @@ type Store interface {
 	FindPlans(ctx context.Context, q PlanQuery) ([]*Plan, error)
 	// UpdatePlan writes plan, steps, sandboxes and checkpoints back in one
 	// transaction if the stored version still is p.Version, and increments it.
-	UpdatePlan(ctx context.Context, p *Plan) error
+	// Events are added to the plan's record in the same transaction.
+	UpdatePlan(ctx context.Context, p *Plan, events ...Event) error
 	// DeletePlan forgets a plan whose folder is gone.
 	DeletePlan(ctx context.Context, id string) error
 

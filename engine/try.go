@@ -74,7 +74,7 @@ func (e *Engine) try(ctx context.Context, p *Plan, rs []Resource, req TryRequest
 		s.Status, p.Status = StepDone, PlanReview
 	}
 	after := context.WithoutCancel(ctx)
-	err = errors.Join(c.release(), e.save(after, p), e.event(after, p.ID, "try.ended", exit))
+	err = errors.Join(c.release(), e.record(after, p, "try.ended", exit))
 	if runErr != nil {
 		return &TryResult{Plan: p, Exit: exit}, errors.Join(runErr, err)
 	}

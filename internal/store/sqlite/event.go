@@ -14,27 +14,45 @@ import (
 // looked at. Not found if there is no such plan.
 func (s *Store) AppendEvent(ctx context.Context, e engine.Event) error {
 	const op = "append event"
-	at, err := toText(e.At)
-	if err == nil && len(e.Data) > 0 && !json.Valid(e.Data) {
-		err = fault.New(fault.Invalid, "", "the data of a %q event is not JSON", e.Kind)
-	}
+	rows, err := toEventRows([]engine.Event{e})
 	if err != nil {
 		return asFault(op, s.path, err)
 	}
-	data := sql.NullString{String: string(e.Data), Valid: len(e.Data) > 0}
-	return s.update(ctx, op, func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, `INSERT INTO events (plan, seq, at, kind, data)
-			SELECT id, (SELECT coalesce(max(seq), 0) + 1 FROM events WHERE plan = plans.id), ?, ?, ?
-			FROM plans WHERE id = ?`, at, e.Kind, data, e.Plan)
+	return s.update(ctx, op, func(tx *sql.Tx) error { return rows[0].insert(ctx, tx) })
+}
+
+type eventRow struct {
+	plan, kind string
+	at, data   sql.NullString
+}
+
+func toEventRows(events []engine.Event) ([]eventRow, error) {
+	var rows []eventRow
+	for _, e := range events {
+		at, err := toText(e.At)
+		if err == nil && len(e.Data) > 0 && !json.Valid(e.Data) {
+			err = fault.New(fault.Invalid, "", "the data of a %q event is not JSON", e.Kind)
+		}
 		if err != nil {
-			return fmt.Errorf("insert event: %w", err)
+			return nil, err
 		}
-		n, err := r.RowsAffected()
-		if err == nil && n == 0 {
-			return noPlan(e.Plan)
-		}
-		return err
-	})
+		rows = append(rows, eventRow{e.Plan, e.Kind, at, sql.NullString{String: string(e.Data), Valid: len(e.Data) > 0}})
+	}
+	return rows, nil
+}
+
+func (e eventRow) insert(ctx context.Context, tx *sql.Tx) error {
+	r, err := tx.ExecContext(ctx, `INSERT INTO events (plan, seq, at, kind, data)
+		SELECT id, (SELECT coalesce(max(seq), 0) + 1 FROM events WHERE plan = plans.id), ?, ?, ?
+		FROM plans WHERE id = ?`, e.at, e.kind, e.data, e.plan)
+	if err != nil {
+		return fmt.Errorf("insert event: %w", err)
+	}
+	n, err := r.RowsAffected()
+	if err == nil && n == 0 {
+		return noPlan(e.plan)
+	}
+	return err
 }
 
 // Events lists a plan's events with a number above afterSeq, in order.

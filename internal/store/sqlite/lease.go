@@ -16,7 +16,8 @@ const leaseColumns = `key, plan, pid, start, boot_id, pid_ns, since`
 // AcquireLease takes l.Key for l's process. The process that holds it already
 // keeps it, with l's Plan and Since. alive is asked about another holder while
 // the write lock is held, so it must be quick and must not use the Store; nil
-// counts every holder as alive.
+// counts every holder as alive. A power cut may take it back, and with it the
+// process that holds it: that is no loss.
 func (s *Store) AcquireLease(ctx context.Context, l engine.Lease, alive func(engine.Lease) bool) error {
 	const op = "acquire lease"
 	since, err := toText(l.Since)
@@ -26,7 +27,7 @@ func (s *Store) AcquireLease(ctx context.Context, l engine.Lease, alive func(eng
 	if err != nil {
 		return asFault(op, s.path, err)
 	}
-	return s.update(ctx, op, func(tx *sql.Tx) error {
+	return s.note(ctx, op, func(tx *sql.Tx) error {
 		held, err := scanLease(tx.QueryRowContext(ctx, `SELECT `+leaseColumns+` FROM leases WHERE key = ?`, l.Key))
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
@@ -49,7 +50,7 @@ func (s *Store) AcquireLease(ctx context.Context, l engine.Lease, alive func(eng
 // ReleaseLease gives l.Key back. A lease that nobody holds is released already;
 // one that another process holds by now is a conflict, and stays.
 func (s *Store) ReleaseLease(ctx context.Context, l engine.Lease) error {
-	return s.update(ctx, "release lease", func(tx *sql.Tx) error {
+	return s.note(ctx, "release lease", func(tx *sql.Tx) error {
 		held, err := scanLease(tx.QueryRowContext(ctx, `SELECT `+leaseColumns+` FROM leases WHERE key = ?`, l.Key))
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil

@@ -42,9 +42,14 @@ func (s *Store) CreatePlan(ctx context.Context, p *engine.Plan) error {
 
 // UpdatePlan writes p back if the stored version is p.Version, and increments
 // both. Conflict if another process was faster: read the plan again and repeat.
-func (s *Store) UpdatePlan(ctx context.Context, p *engine.Plan) error {
+// The events go with it, or with it not.
+func (s *Store) UpdatePlan(ctx context.Context, p *engine.Plan, events ...engine.Event) error {
 	const op = "update plan"
 	row, err := toRow(p)
+	if err != nil {
+		return asFault(op, s.path, err)
+	}
+	added, err := toEventRows(events)
 	if err != nil {
 		return asFault(op, s.path, err)
 	}
@@ -66,7 +71,15 @@ func (s *Store) UpdatePlan(ctx context.Context, p *engine.Plan) error {
 			p.Kind, p.Title, string(p.Status), row.created, row.updated, p.Dir, p.Cwd, row.doc, p.ID); err != nil {
 			return fmt.Errorf("write plan: %w", err)
 		}
-		return writeParts(ctx, tx, p)
+		if err := writeParts(ctx, tx, p); err != nil {
+			return err
+		}
+		for _, e := range added {
+			if err := e.insert(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err == nil {
 		p.Version++

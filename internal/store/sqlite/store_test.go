@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -145,6 +146,43 @@ func digest(t *testing.T, path string) string {
 	}
 	h := sha256.Sum256(b)
 	return string(h[:])
+}
+
+// A lease is written without a sync; what comes after it on the same connection
+// must not be, whether the lease was given or refused.
+func TestOnlyLeasesAreNotSynced(t *testing.T) {
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "ambit.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	sync := func() (n int) {
+		t.Helper()
+		if err := s.write.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	var during int
+	if err := s.note(t.Context(), "look", func(tx *sql.Tx) error {
+		return tx.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&during)
+	}); err != nil || during != 1 {
+		t.Fatalf("synchronous is %d in a note: %v", during, err)
+	}
+	if n := sync(); n != 2 {
+		t.Errorf("synchronous is %d after a note", n)
+	}
+	refused := errors.New("refused")
+	if err := s.note(t.Context(), "fail", func(*sql.Tx) error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("a note that fails: %v", err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	if err := s.note(ctx, "be cancelled", func(*sql.Tx) error { cancel(refused); return nil }); err == nil {
+		t.Error("a note that is cancelled before its commit says nothing")
+	}
+	if n := sync(); n != 2 {
+		t.Errorf("synchronous is %d after notes that failed", n)
+	}
 }
 
 func TestNewerIsRefusedUntouched(t *testing.T) {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -23,6 +24,54 @@ func (s *Store) update(ctx context.Context, op string, fn func(*sql.Tx) error) e
 		return asFault(op, s.path, fmt.Errorf("commit: %w", err))
 	}
 	return nil
+}
+
+// note is update for what says nothing in another boot: its commit is not synced.
+// What is read and written is as consistent, and the next update makes it durable
+// too. Nothing that a decision stands on goes this way.
+func (s *Store) note(ctx context.Context, op string, fn func(*sql.Tx) error) (err error) {
+	conn, err := s.write.Conn(ctx)
+	if err != nil {
+		return asFault(op, s.path, err)
+	}
+	defer func() { err = asFault(op, s.path, errors.Join(err, conn.Close())) }()
+	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous=NORMAL"); err != nil {
+		return fmt.Errorf("do without a sync: %w", err)
+	}
+	defer func() {
+		back, rerr := context.WithoutCancel(ctx), error(nil)
+		if _, rerr = conn.ExecContext(back, "PRAGMA synchronous=FULL"); rerr == nil {
+			rerr = conn.Raw(func(c any) error { return mustSync(back, c) })
+		}
+		if rerr != nil { // a connection that might not sync is used by nobody
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+			err = errors.Join(err, fmt.Errorf("sync again: %w", rerr))
+		}
+	}()
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err := fn(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// mustSync fails for a connection that does not sync its commits.
+func mustSync(ctx context.Context, c any) error {
+	conn, ok := c.(driver.Conn)
+	if !ok {
+		return fmt.Errorf("the driver's connection is a %T", c)
+	}
+	got, err := readPragma(ctx, conn, "synchronous")
+	if err == nil && got != "2" {
+		err = fmt.Errorf("synchronous is %s", got)
+	}
+	return err
 }
 
 // view runs fn on one snapshot.

@@ -164,12 +164,15 @@ func updateVersions(t *testing.T, o Opener) {
 	must(t, s.CreatePlan(t.Context(), p))
 	stale := *p
 	p.Title = "second"
-	must(t, s.UpdatePlan(t.Context(), p))
+	must(t, s.UpdatePlan(t.Context(), p, engine.Event{Plan: "v", At: epoch, Kind: "with it"}))
 	if p.Version != 2 {
 		t.Fatalf("version %d after one update", p.Version)
 	}
 	stale.Title = "lost"
-	want(t, s.UpdatePlan(t.Context(), &stale), fault.Conflict, `"v"`)
+	want(t, s.UpdatePlan(t.Context(), &stale, engine.Event{Plan: "v", At: epoch, Kind: "lost"}), fault.Conflict, `"v"`)
+	es, err := s.Events(t.Context(), "v", 0)
+	must(t, err)
+	same(t, es, []engine.Event{{Plan: "v", Seq: 1, At: epoch, Kind: "with it"}})
 	if stale.Version != 1 {
 		t.Errorf("a refused update moved the version to %d", stale.Version)
 	}
@@ -177,6 +180,12 @@ func updateVersions(t *testing.T, o Opener) {
 	ahead := *p
 	ahead.Version = 9
 	want(t, s.UpdatePlan(t.Context(), &ahead), fault.Conflict)
+	// What cannot be recorded is not done either.
+	third := *p
+	third.Title = "third"
+	want(t, s.UpdatePlan(t.Context(), &third, engine.Event{Plan: "v", Kind: "bad", Data: json.RawMessage(`{`)}), fault.Invalid)
+	want(t, s.UpdatePlan(t.Context(), &third, engine.Event{Plan: "nobody", Kind: "elsewhere"}), fault.NotFound)
+	same(t, read(t, s, "v"), p)
 }
 
 func updateLists(t *testing.T, o Opener) {
