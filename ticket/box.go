@@ -106,39 +106,39 @@ func boxLike(line []byte) bool {
 
 // reportStates notes tasks that will not run, and ticked tasks with open children.
 func (r *reader) reportStates() {
-	var cancelled, deferred, open []int
+	var cancelled, deferred, open lineSet
 	for _, t := range r.t.Tasks {
 		switch t.State {
 		case StateCancelled:
-			cancelled = append(cancelled, t.Line)
+			cancelled.add(t.Line, t.Column)
 		case StateDeferred:
-			deferred = append(deferred, t.Line)
+			deferred.add(t.Line, t.Column)
 		case StateDone:
 			for _, c := range t.Children {
 				if s := r.t.Tasks[c-1].State; s == StateTodo || s == StateDoing {
-					open = append(open, t.Line)
+					open.add(t.Line, t.Column)
 					break
 				}
 			}
 		case StateTodo, StateDoing: // they run
 		}
 	}
-	if len(cancelled) > 0 {
-		r.rep.note(cancelled[0], 0, finding{
-			summary: count(len(cancelled), "task") + " cancelled ([-]): not run; what depends on them goes on",
-			detail:  lineList(cancelled),
+	if len(cancelled.lines) > 0 {
+		r.rep.note(cancelled.lines[0], cancelled.column, finding{
+			summary: count(len(cancelled.lines), "task") + " cancelled ([-]): not run; what depends on them goes on",
+			detail:  lineList(cancelled.lines),
 		})
 	}
-	if len(deferred) > 0 {
-		r.rep.note(deferred[0], 0, finding{
-			summary: count(len(deferred), "task") + " deferred ([~]): not run; what depends on them waits",
-			detail:  lineList(deferred),
+	if len(deferred.lines) > 0 {
+		r.rep.note(deferred.lines[0], deferred.column, finding{
+			summary: count(len(deferred.lines), "task") + " deferred ([~]): not run; what depends on them waits",
+			detail:  lineList(deferred.lines),
 		})
 	}
-	if len(open) > 0 {
-		r.rep.add(fault.SeverityWarning, open[0], 0, finding{
-			summary: count(len(open), "ticked task") + " with nested tasks that are not",
-			detail:  lineList(open) + "; the nested tasks are still planned",
+	if len(open.lines) > 0 {
+		r.rep.add(fault.SeverityWarning, open.lines[0], open.column, finding{
+			summary: count(len(open.lines), "ticked task") + " with nested tasks that are not",
+			detail:  lineList(open.lines) + "; the nested tasks are still planned",
 		})
 	}
 }

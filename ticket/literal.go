@@ -169,7 +169,7 @@ func (r *literalReader) resolve() {
 		}
 	}
 	if n := len(r.t.Tasks); n > 99 {
-		r.rep.note(r.t.Tasks[99].Line, 0, finding{
+		r.rep.note(r.t.Tasks[99].Line, r.t.Tasks[99].Column, finding{
 			summary: count(n, "task") + ": steps that could run at the same time are sorted by their ids as text, so n100 comes before n11",
 			hint:    "leave out --grammar literal to keep the order of the list, or declare dependencies",
 		})

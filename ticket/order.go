@@ -74,7 +74,15 @@ func (b *builder) reportCycle(res topo.Result[int]) {
 	case b.nested(res.Cycle):
 		f.hint += " (a task with nested tasks waits for them, and they wait for what it waits for)"
 	}
-	b.rep.err(first.Line, 0, f)
+	b.rep.err(first.Line, b.column(&first), f)
+}
+
+// column returns where a node's bullet stands in its line; 0 for one without.
+func (b *builder) column(n *Node) int {
+	if n.Index == 0 {
+		return 0
+	}
+	return b.t.Tasks[n.Index-1].Column
 }
 
 // nested reports whether one node of a cycle is nested in another.
@@ -117,16 +125,18 @@ func (b *builder) reportHeld(d *Dag) {
 		waits[id] = true
 	}
 	var lines []int
+	column := map[int]int{}
 	for i := range d.Nodes {
-		if waits[d.Nodes[i].ID] && d.Nodes[i].Line > 0 {
-			lines = append(lines, d.Nodes[i].Line)
+		if n := &d.Nodes[i]; waits[n.ID] && n.Line > 0 {
+			lines = append(lines, n.Line)
+			column[n.Line] = b.column(n)
 		}
 	}
 	if len(lines) == 0 {
 		return
 	}
 	slices.Sort(lines)
-	b.rep.warn(lines[0], 0, finding{
+	b.rep.warn(lines[0], column[lines[0]], finding{
 		summary: count(len(held), "step") + " cannot run: waiting for a deferred one",
 		detail:  lineList(lines),
 		hint:    "make the deferred task `[ ]` to run it, or `[-]` to go on without it",

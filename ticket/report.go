@@ -176,3 +176,16 @@ func AsError(op string, ds []fault.Diagnostic) error {
 	e.Hint, e.Diagnostics = first.Hint, ds
 	return e
 }
+
+// lineSet holds ascending lines and the column of what is meant in the first.
+type lineSet struct {
+	lines  []int
+	column int
+}
+
+func (s *lineSet) add(line, column int) {
+	if len(s.lines) == 0 {
+		s.column = column
+	}
+	s.lines = append(s.lines, line)
+}

@@ -11,10 +11,10 @@ func TestRule1_OnlyMarkdownListItemsCount(t *testing.T) {
 				"> - [ ] quoted", "", "text", "", "    - [ ] code"),
 			dag: []string{"n01 a"},
 			findings: []string{
-				"4: note: 2 boxes in code fences: examples, not steps",
-				"9: note: 1 box in HTML comments: not steps",
-				"12: note: 1 box in quotes: not steps",
-				"16: warning: 1 box in indented code: not steps",
+				"4:1: note: 2 boxes in code fences: examples, not steps",
+				"9:1: note: 1 box in HTML comments: not steps",
+				"12:3: note: 1 box in quotes: not steps",
+				"16:5: warning: 1 box in indented code: not steps",
 			},
 		},
 		{
@@ -26,28 +26,28 @@ func TestRule1_OnlyMarkdownListItemsCount(t *testing.T) {
 			name:     "a heading in a fence opens no section",
 			in:       lines("- [ ] a", "", "```", "## Tasks", "- [ ] x", "```", "", "- [ ] b"),
 			dag:      []string{"n01 a", "n02 b"},
-			findings: []string{"5: note: 1 box in code fences: examples, not steps"},
+			findings: []string{"5:1: note: 1 box in code fences: examples, not steps"},
 		},
 		{
 			name: "boxes that are no list items are reported",
 			in:   lines("- [ ] a", "", "-[ ] no blank", "", "- [] nothing", "", "- [x ] wide", "", "text", "2. [ ] cannot interrupt"),
 			dag:  []string{"n01 a"},
 			findings: []string{
-				"3: warning: 4 boxes that Markdown does not read as list items: not steps",
+				"3:1: warning: 4 boxes that Markdown does not read as list items: not steps",
 			},
 		},
 		{
 			name:     "HTML goes on to the next empty line",
 			in:       lines("<details>", "- [ ] swallowed", "", "- [ ] a", "", "</details>"),
 			dag:      []string{"n01 a"},
-			findings: []string{"2: warning: 1 box in an HTML block: not steps"},
+			findings: []string{"2:1: warning: 1 box in an HTML block: not steps"},
 		},
 		{
 			name: "links and legends are no boxes",
 			in:   lines("- [ ] a", "- [x](https://example.org) link", "- [x][ref] link", "- [P] parallel"),
 			dag:  []string{"n01 a"},
 			findings: []string{
-				"4: warning: 1 box with an unknown mark: not steps",
+				"4:1: warning: 1 box with an unknown mark: not steps",
 			},
 		},
 		{
@@ -208,7 +208,7 @@ func TestRule3_DependencyClauses(t *testing.T) {
 			name:     "dependencies outside of any task are reported",
 			in:       lines("- [ ] T001 a", "", "Depends on: T009", "", "**Blocked by**: WP01 (base)"),
 			dag:      []string{"n01 T001 a"},
-			findings: []string{"3: warning: dependencies stated outside of any task are not read"},
+			findings: []string{"3:1: warning: dependencies stated outside of any task are not read"},
 		},
 	}...)
 	runRules(t, cases)
@@ -280,7 +280,7 @@ func TestRule4_WhatADependencyResolvesTo(t *testing.T) {
 			in:   lines("- [ ] T001 a depends on T001"),
 			dag:  []string{"no DAG"},
 			findings: []string{
-				"1: error: dependency cycle detected in execution graph; unresolved nodes: n01-t001-a",
+				"1:1: error: dependency cycle detected in execution graph; unresolved nodes: n01-t001-a",
 			},
 		},
 	})
@@ -344,14 +344,14 @@ func TestRule6_NestedItems(t *testing.T) {
 			in:   lines("- [ ] 1. p", "  - [ ] 1.1 a after 1"),
 			dag:  []string{"no DAG"},
 			findings: []string{
-				"1: error: dependency cycle detected in execution graph; unresolved nodes: n01-1-p, n02-1-1-a",
+				"1:1: error: dependency cycle detected in execution graph; unresolved nodes: n01-1-p, n02-1-1-a",
 			},
 		},
 		{
 			name:     "a ticked parent with open children",
 			in:       lines("- [x] p", "  - [ ] a", "  - [x] b"),
 			dag:      []string{"n02 a", "n03 b [done]", "n01 p <- n02, n03 [done group]"},
-			findings: []string{"1: warning: 1 ticked task with nested tasks that are not"},
+			findings: []string{"1:1: warning: 1 ticked task with nested tasks that are not"},
 		},
 	})
 }
@@ -368,11 +368,11 @@ func TestRule8_States(t *testing.T) {
 				"n09 i [done]", "n10 j", "n11 k", "n12 l", "n13 m [optional]", "n14 p",
 			},
 			findings: []string{
-				"4: note: 1 task cancelled ([-]): not run; what depends on them goes on",
-				"5: note: 1 task deferred ([~]): not run; what depends on them waits",
-				"14: warning: 2 boxes with an unknown mark: not steps",
+				"4:1: note: 1 task cancelled ([-]): not run; what depends on them goes on",
+				"5:1: note: 1 task deferred ([~]): not run; what depends on them waits",
+				"14:1: warning: 2 boxes with an unknown mark: not steps",
 				"16:1: note: no blank behind the box; read as a step all the same",
-				"17: warning: 1 box without text: not steps",
+				"17:1: warning: 1 box without text: not steps",
 			},
 		},
 		{
@@ -380,9 +380,9 @@ func TestRule8_States(t *testing.T) {
 			in:   lines("- [-] T1 a", "- [~] T2 b", "- [ ] c after T1", "- [ ] d after T2"),
 			dag:  []string{"n01 T1 a [cancelled]", "n02 T2 b [deferred]", "n03 c <- n01", "n04 d <- n02"},
 			findings: []string{
-				"1: note: 1 task cancelled ([-]): not run; what depends on them goes on",
-				"2: note: 1 task deferred ([~]): not run; what depends on them waits",
-				"4: warning: 1 step cannot run: waiting for a deferred one",
+				"1:1: note: 1 task cancelled ([-]): not run; what depends on them goes on",
+				"2:1: note: 1 task deferred ([~]): not run; what depends on them waits",
+				"4:1: warning: 1 step cannot run: waiting for a deferred one",
 			},
 		},
 		{
@@ -422,7 +422,7 @@ func TestRule9_AcceptanceIsNotWork(t *testing.T) {
 			in:   lines("### Acceptance", "- [ ] x", "#### Part", "- [ ] y", "### Work", "- [ ] a"),
 			dag:  []string{"n01 a"},
 			findings: []string{
-				"2: note: 2 boxes under acceptance headings: criteria, not steps",
+				"2:1: note: 2 boxes under acceptance headings: criteria, not steps",
 			},
 		},
 		{
@@ -430,7 +430,7 @@ func TestRule9_AcceptanceIsNotWork(t *testing.T) {
 			in:   lines("- [ ] a", "  - **Acceptance:**", "    - [ ] fast", "  - [ ] a1"),
 			dag:  []string{"n02 a1", "n01 a <- n02"},
 			findings: []string{
-				"3: note: 1 box under acceptance headings: criteria, not steps",
+				"3:5: note: 1 box under acceptance headings: criteria, not steps",
 			},
 		},
 	})
@@ -478,7 +478,7 @@ func TestSections(t *testing.T) {
 			in:   lines("- [ ] a", "## Plan", "- [ ] b", "## Notes", "- [ ] n", "### Sub", "- [ ] n2", "# Next", "- [ ] c", "### Notes", "- [ ] d"),
 			dag:  []string{"n01 a", "n02 b", "n03 c", "n04 d"},
 			findings: []string{
-				`5: note: 2 boxes under "Notes": that section holds no steps`,
+				`5:1: note: 2 boxes under "Notes": that section holds no steps`,
 			},
 		},
 		{
@@ -486,8 +486,8 @@ func TestSections(t *testing.T) {
 			in:   lines("- [ ] x", "## tasks", "- [ ] a", "### Part", "- [ ] b", "### Acceptance", "- [ ] ok", "## Other", "- [ ] y", "## Tasks", "- [ ] c"),
 			dag:  []string{"n01 a", "n02 b", "n03 c"},
 			findings: []string{
-				"1: warning: 2 boxes outside of the section Tasks: not steps",
-				"7: note: 1 box under acceptance headings: criteria, not steps",
+				"1:1: warning: 2 boxes outside of the section Tasks: not steps",
+				"7:1: note: 1 box under acceptance headings: criteria, not steps",
 			},
 		},
 	})

@@ -139,14 +139,14 @@ func (m *lineMarks) reportUnread(src *source, rep *report) (why string) {
 		if len(lines) == 0 {
 			continue
 		}
-		rep.add(r.severity, lines[0], 0, finding{
+		rep.add(r.severity, lines[0], firstColumn(src.line(lines[0])), finding{
 			summary: count(len(lines), "box") + " " + r.summary,
 			detail:  strings.TrimSuffix(lineList(lines)+"; "+r.detail, "; "), hint: r.hint,
 		})
 		parts = append(parts, fmt.Sprintf("%d %s", len(lines), r.where))
 	}
 	if len(stray) > 0 {
-		rep.warn(stray[0], 0, finding{
+		rep.warn(stray[0], firstColumn(src.line(stray[0])), finding{
 			summary: "dependencies stated outside of any task are not read",
 			detail:  lineList(stray),
 			hint:    "write them in the task's line or indented below it; for the ticket as a whole, in front matter `depends_on`",
@@ -181,4 +181,10 @@ func statesDependency(line []byte) bool {
 	}
 	refs, _ := idList(s, k.end, func(r idRef) bool { return looksLikeID(r.text) })
 	return len(refs) > 0
+}
+
+// firstColumn returns the column of the first character of a line behind blanks
+// and the marks of quotes.
+func firstColumn(line []byte) int {
+	return len(line) - len(bytes.TrimLeft(line, " \t>")) + 1
 }

@@ -20,7 +20,7 @@ type View struct {
 // View returns the DAG with its diagnostics for display.
 func (d *Dag) View(diagnostics []fault.Diagnostic) View {
 	v := View{
-		TaskID: d.TaskID, Nodes: d.Nodes, NodeCount: len(d.Nodes), Edges: d.Edges(), Order: d.Order(),
+		TaskID: d.TaskID, Nodes: d.Nodes, NodeCount: len(d.Nodes), Edges: d.plainEdges(), Order: d.Order(),
 		Waves: d.Waves(), Ready: d.Ready(nil), ManifestHash: d.ManifestHash(), Diagnostics: diagnostics,
 	}
 	if v.Nodes == nil {
@@ -33,4 +33,13 @@ func (d *Dag) View(diagnostics []fault.Diagnostic) View {
 		v.NextNode = &v.Ready[0]
 	}
 	return v
+}
+
+// plainEdges returns the edges without their reasons, which the nodes have.
+func (d *Dag) plainEdges() []Edge {
+	edges := d.Edges()
+	for i := range edges {
+		edges[i].Why = ""
+	}
+	return edges
 }

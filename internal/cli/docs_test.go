@@ -14,6 +14,7 @@ import (
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/ticket"
 )
 
 var update = flag.Bool("update", false, "write docs/commands.md from the command tree")
@@ -134,6 +135,7 @@ func TestJSONDocument(t *testing.T) {
 		"try": tryObject{}, "run": runObject{}, "diff": diffObject{}, "apply": applyObject{}, "discard, restore, undo": planObject{},
 		"ps": plansObject{}, "status": statusObject{}, "logs": logObject{}, "exec, shell": execObject{},
 		"checkpoint, restore-checkpoint": checkpointObject{}, "recover": engine.RecoverReport{}, "doctor": engine.DoctorReport{},
+		"lint": lintObject{}, "dag": ticket.View{},
 		"version": versionObject{}, "completion": completionObject{}, "Plans": engine.Plan{}, "Steps": engine.Step{}, "Exits": engine.Exit{},
 	}
 	for name, o := range objects {

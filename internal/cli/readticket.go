@@ -25,33 +25,26 @@ func (d *deps) stageRequest(ctx context.Context, cmd *cobra.Command, o *runOptio
 	if err != nil {
 		return nil, err
 	}
-	opts.OnFailure, opts.Assume = pick(o.onFailure, d.cfg.OnFailure), o.assume
+	opts.OnFailure = pick(o.onFailure, d.cfg.OnFailure)
 	if opts.Timeout == 0 {
 		opts.Timeout = d.cfg.Timeout
 	}
-	src, path, err := d.readTicket(o.ticket, dir)
+	u, err := d.understand(&o.ticketFlags, o.ticket, dir)
 	if err != nil {
 		return nil, err
 	}
-	d.sources = map[string][]byte{o.ticket: src, "stdin": src}
-	t, found := ticket.Parse(o.ticket, src, ticket.Options{})
-	if err := ticket.AsError("read ticket", found); err != nil {
+	if err := u.err(); err != nil {
 		return nil, err
 	}
-	opts.Assume = append(opts.Assume, finishedBefore(t, path)...)
-	dag, more := ticket.Build(t, ticket.BuildOptions{Sequential: o.sequential, Assume: opts.Assume})
-	found = append(found, more...)
-	if err := ticket.AsError("read ticket", found); err != nil {
-		return nil, err
-	}
-	d.diagnostics(found)
-	resources, network, err := d.requests(ctx, cmd, o, t, path, dir, opts.Network)
+	opts.Assume = u.assume
+	d.diagnostics(u.found)
+	resources, network, err := d.requests(ctx, cmd, o, u.Ticket, u.path, dir, opts.Network)
 	if err != nil {
 		return nil, err
 	}
 	opts.Network = network
 	return &engine.StageRequest{
-		Dir: dir, Spelled: spelled, Resources: resources, Ticket: t, TicketPath: path, TicketSrc: src, Dag: dag,
+		Dir: dir, Spelled: spelled, Resources: resources, Ticket: u.Ticket, TicketPath: u.path, TicketSrc: u.src, Dag: u.dag,
 		Agent: o.agent, AgentTTY: o.tty, Environ: d.environ, Options: opts,
 	}, nil
 }
@@ -61,7 +54,7 @@ func (d *deps) readTicket(name, dir string) (src []byte, path string, err error)
 	in := io.Reader(d.stdin)
 	if name == "-" {
 		if terminalOf(d.stdin) != nil {
-			return nil, "", &usageError{message: "a ticket from stdin needs a pipe or file, and stdin is a terminal", hint: "ambit run - < ticket.md"}
+			return nil, "", &usageError{message: "a ticket from stdin needs a pipe or file, and stdin is a terminal", hint: "write it as … - < ticket.md"}
 		}
 	} else {
 		path = absolute(dir, name)

@@ -43,6 +43,9 @@ func newRootCmd(d *deps) *cobra.Command {
 		{"plans", "Plans, from inside and outside:", []*cobra.Command{
 			newPsCmd(d), newLogsCmd(d), newExecCmd(d), newShellCmd(d), newCheckpointCmd(d), newRestoreCheckpointCmd(d), newRestoreCmd(d), newRecoverCmd(d),
 		}},
+		{"tickets", "Tickets, without running anything:", []*cobra.Command{
+			newLintCmd(d), newDagCmd(d),
+		}},
 		{"ambit", "ambit itself:", []*cobra.Command{newVersionCmd(d), newCompletionCmd(d)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})

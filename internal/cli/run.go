@@ -15,17 +15,16 @@ import (
 
 type runOptions struct {
 	planFlags
-	jobs       int
-	onFailure  string
-	resume     string
-	assume     []string
-	sequential bool
-	tty        bool
-	yes        bool
-	to         engine.ApplyTo
-	verbose    bool
-	ticket     string
-	agent      []string
+	ticketFlags
+	jobs      int
+	onFailure string
+	resume    string
+	tty       bool
+	yes       bool
+	to        engine.ApplyTo
+	verbose   bool
+	ticket    string
+	agent     []string
 }
 
 func newRunCmd(d *deps) *cobra.Command {
@@ -51,13 +50,12 @@ Ctrl-C ends the running step; --resume goes on from there.`,
 	fl.IntVar(&o.jobs, "jobs", 1, "how many steps may run at the same time; this version runs `N`=1")
 	choiceFlag(cmd, &o.onFailure, "on-failure", config.Failures, nil, "whether independent steps still run after one failed (default stop)")
 	fl.StringVar(&o.resume, "resume", "", "run the steps of this `PLAN` that are not done")
-	fl.StringArrayVar(&o.assume, "assume", nil, "take the ticket this one depends on as done, an `ID`; repeatable")
-	fl.BoolVar(&o.sequential, "sequential", false, "every step depends on the one before it in the list")
+	o.ticketFlags.register(cmd)
 	fl.BoolVar(&o.tty, "tty", false, "give CMD a terminal of its own, joined to yours")
 	fl.BoolVarP(&o.verbose, "verbose", "v", false, "show each line that steps print, instead of the tree")
 	fl.BoolVarP(&o.yes, "yes", "y", false, "apply at the end if every step ended well")
 	toFlag(cmd, &o.to)
-	o.register(cmd)
+	o.planFlags.register(cmd)
 	return cmd
 }
 

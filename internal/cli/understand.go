@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/ticket"
+)
+
+// ticketFlags say how a ticket is read and planned.
+type ticketFlags struct {
+	grammar    string
+	format     string
+	assume     []string
+	sequential bool
+}
+
+// register adds the flags to a command.
+func (f *ticketFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	choiceFlag(cmd, &f.grammar, "grammar", ticket.Grammars(), nil, "how the ticket is read (default practical)")
+	choiceFlag(cmd, &f.format, "format", ticket.Formats(), nil, "the notation the ticket is in (default auto: whichever it looks like)")
+	fl.StringArrayVar(&f.assume, "assume", nil, "take the ticket this one depends on as done, an `ID`; repeatable")
+	fl.BoolVar(&f.sequential, "sequential", false, "every step depends on the one before it in the list")
+}
+
+// understood is a ticket with its DAG and everything that was found on the way.
+type understood struct {
+	*ticket.Ticket
+	dag    *ticket.Dag // nil if an error was found
+	found  []fault.Diagnostic
+	src    []byte
+	path   string   // absolute; "" for stdin
+	assume []string // tickets that count as done: said to be, or found to be
+}
+
+// err returns the errors among what was found, as one.
+func (u *understood) err() error { return ticket.AsError("read ticket", u.found) }
+
+// understand reads a ticket and plans it. An error is about the file; what is
+// wrong in it is among what was found.
+func (d *deps) understand(f *ticketFlags, name, dir string) (*understood, error) {
+	src, path, err := d.readTicket(name, dir)
+	if err != nil {
+		return nil, err
+	}
+	d.sources = map[string][]byte{name: src, "stdin": src}
+	u := &understood{src: src, path: path, assume: f.assume}
+	u.Ticket, u.found = ticket.Parse(name, src, ticket.Options{Grammar: f.grammar, Format: pick(f.format, ticket.FormatAuto)})
+	if fault.HasErrors(u.found) {
+		return u, nil
+	}
+	u.assume = append(u.assume[:len(u.assume):len(u.assume)], finishedBefore(u.Ticket, path)...)
+	dag, more := ticket.Build(u.Ticket, ticket.BuildOptions{Sequential: f.sequential, Assume: u.assume})
+	u.dag, u.found = dag, append(u.found, more...)
+	slices.SortStableFunc(u.found, func(a, b fault.Diagnostic) int {
+		if a.Line == 0 || b.Line == 0 { // of the whole file: behind the lines
+			return cmp.Compare(b.Line, a.Line)
+		}
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return u, nil
+}
+
+// oneTicket takes a TICKET and, where most is 2, one argument more.
+func oneTicket(most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case cmd.ArgsLenAtDash() >= 0 && len(args) > cmd.ArgsLenAtDash():
+			return usagef(cmd, "%s takes nothing after --", cmd.Name())
+		case len(args) == 0:
+			return usagef(cmd, "no ticket to look at").withHint("name a Markdown checklist, for example: ambit %s ticket.md; - reads stdin", cmd.Name())
+		case len(args) > most && most == 1:
+			return usagef(cmd, "%s takes one ticket, and got %d arguments", cmd.Name(), len(args))
+		case len(args) > most:
+			return usagef(cmd, "%s takes one ticket and a step, and got %d arguments", cmd.Name(), len(args))
+		}
+		return nil
+	}
+}
