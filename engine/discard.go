@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -35,7 +36,7 @@ func (e *Engine) Discard(ctx context.Context, plan string) (*Plan, error) {
 		if err := e.record(ctx, p, "plan.discarded", nil); err != nil {
 			return err
 		}
-		return e.finishDiscard(p)
+		return e.finishDiscard(ctx, p)
 	})
 	return out, err
 }
@@ -77,11 +78,14 @@ func (e *Engine) forget(ctx context.Context, plan string) (p *Plan, gone bool, e
 	return p, true, e.deps.Store.DeletePlan(ctx, p.ID)
 }
 
-// finishDiscard moves the folder, if a crash has not let it happen yet.
-func (e *Engine) finishDiscard(p *Plan) error {
+// finishDiscard moves the folder, if a crash has not let it happen yet. What the
+// real resources hold for its sandboxes goes before; a resource that is gone, or
+// whose owner has forbidden it since, keeps no plan from the trash.
+func (e *Engine) finishDiscard(ctx context.Context, p *Plan) error {
 	if _, err := os.Lstat(p.Dir); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	e.registrars(ctx, p, "stays behind", Registrar.Unregister)
 	if err := os.MkdirAll(e.trashDir(), 0o700); err != nil {
 		return folderFault("discard", err)
 	}
@@ -89,6 +93,22 @@ func (e *Engine) finishDiscard(p *Plan) error {
 		return folderFault("discard", err)
 	}
 	return errors.Join(syncDir(e.trashDir()), syncDir(e.plansDir()))
+}
+
+// registrars lets strategies give back or take again what they keep in the real
+// resources. What cannot be done is a notice of the plan.
+func (e *Engine) registrars(ctx context.Context, p *Plan, what string, do func(Registrar, context.Context, SandboxRecord) error) {
+	for _, rec := range p.Sandboxes {
+		s, err := e.strategy(rec.Strategy)
+		if err != nil {
+			continue
+		}
+		if r, ok := s.(Registrar); ok {
+			if err := do(r, context.WithoutCancel(ctx), rec); err != nil {
+				p.Notices = append(p.Notices, fmt.Sprintf("%s: what the sandbox keeps in the repository %s: %v", rec.Resource.Name, what, err))
+			}
+		}
+	}
 }
 
 // Restore brings a discarded plan back. See Service.
@@ -114,6 +134,7 @@ func (e *Engine) Restore(ctx context.Context, plan string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.registrars(ctx, p, "could not be made again", Registrar.Reregister)
 	p.Status, p.DiscardedAs = p.DiscardedAs, ""
 	err = e.record(ctx, p, "plan.restored", nil)
 	return p, errors.Join(err, lock.unlock(ctx))
@@ -145,7 +166,7 @@ func (e *Engine) purge(ctx context.Context, p *Plan) error {
 		}
 	}
 	if err := e.unstage(ctx, p); err != nil {
-		return errors.Join(err, e.finishDiscard(p))
+		return errors.Join(err, e.finishDiscard(ctx, p))
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ var settled = map[journalKind]string{journalDone: applyCommitted, journalUndone:
 
 func (e *Engine) recoverPlan(ctx context.Context, p *Plan) (*RecoveredPlan, error) {
 	if p.Status == PlanDiscarded {
-		return nil, e.finishDiscard(p)
+		return nil, e.finishDiscard(ctx, p)
 	}
 	if _, err := os.Stat(p.Dir); errors.Is(err, os.ErrNotExist) {
 		// The row came first, the folder never did: nothing was ever made.

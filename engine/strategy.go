@@ -128,6 +128,16 @@ type Strategy interface {
 	Attach(ctx context.Context, rec SandboxRecord) (Sandbox, error)
 }
 
+// Registrar is a Strategy that keeps something in the real resource for each
+// sandbox, beyond what lies in the sandbox's folder. Both methods are idempotent.
+type Registrar interface {
+	// Unregister takes back what the resource need not hold while the sandbox lies
+	// in the trash. What would be lost without it stays.
+	Unregister(ctx context.Context, rec SandboxRecord) error
+	// Reregister makes it again, for a sandbox that came back.
+	Reregister(ctx context.Context, rec SandboxRecord) error
+}
+
 // Checkpoint names. Creation is the state right after Create; Now is the
 // present state. Others are chosen by the engine: "before:n01-x", "after:n01-x",
 // "n01-x@failed", "hand:NAME".

@@ -29,6 +29,10 @@ type Filler interface {
 	Contents(ctx context.Context, rec engine.SandboxRecord, base, path string) ([]byte, error)
 	// Enter completes the entrance of a sandbox.
 	Enter(rec engine.SandboxRecord, en *engine.Entrance) error
+	// Unpin takes back what Fill made outside of the sandbox's folder as far as it
+	// is not needed while the sandbox is in the trash; Pin makes it again.
+	Unpin(ctx context.Context, rec engine.SandboxRecord) error
+	Pin(ctx context.Context, rec engine.SandboxRecord) error
 	// Release takes back what Fill made outside of the sandbox's folder, in which
 	// nothing is left by now. Repeating it does no harm.
 	Release(ctx context.Context, rec engine.SandboxRecord, base string) error
@@ -50,6 +54,25 @@ func NewFilled(f Filler, opts Options) *Strategy {
 	s := newStrategy(f.Name(), opts)
 	s.fill = f
 	return s
+}
+
+var _ engine.Registrar = (*Strategy)(nil)
+
+// Unregister gives back what the real repository holds for a sandbox that is on
+// its way to the trash.
+func (s *Strategy) Unregister(ctx context.Context, rec engine.SandboxRecord) error {
+	if s.fill == nil || rec.Base == "" {
+		return nil
+	}
+	return edge("unregister sandbox", s.fill.Unpin(ctx, rec))
+}
+
+// Reregister makes it again.
+func (s *Strategy) Reregister(ctx context.Context, rec engine.SandboxRecord) error {
+	if s.fill == nil || rec.Base == "" {
+		return nil
+	}
+	return edge("register sandbox", s.fill.Pin(ctx, rec))
 }
 
 // filled makes the tree by the strategy's Filler.

@@ -16,7 +16,8 @@
 // reference refs/ambit/<plan>/<sandbox> that keeps the base from being collected:
 // so git worktree list shows it, and git refuses to check the branch out or to
 // delete it elsewhere. Nothing else: no object, no configuration, no hook. Where
-// steps run without namespaces there is only the reference.
+// steps run without namespaces there is only the reference, which goes when the
+// plan is discarded if the repository holds the base without it.
 //
 // # What git inside sees
 //
