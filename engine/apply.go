@@ -233,9 +233,6 @@ func (e *Engine) parts(ctx context.Context, c *cell, rv *Review, req ApplyReques
 		if to == ToBranch && pt.req.Branch == "" {
 			pt.req.Branch = "ambit/" + p.ID
 		}
-		if to == ToWorktree && rec.Resource.Git != nil && p.Kind == "run" {
-			notices = append(notices, rec.Resource.Name+": only the files are carried; the steps' commits stay in the plan's sandbox")
-		}
 		if to != ToWorktree && whole && p.Kind == "run" {
 			h, note, err := c.history(ctx, i)
 			if err != nil {
@@ -245,6 +242,15 @@ func (e *Engine) parts(ctx context.Context, c *cell, rv *Review, req ApplyReques
 				notices = append(notices, note)
 			}
 			pt.req.History = h
+		}
+		if rec.Resource.Git != nil {
+			note, err := c.leftBehind(ctx, i, pt.req.History != nil)
+			if err != nil {
+				return nil, nil, err
+			}
+			if note != "" {
+				notices = append(notices, note)
+			}
 		}
 		parts = append(parts, pt)
 	}

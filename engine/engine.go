@@ -46,6 +46,9 @@ type Deps struct {
 	Rand  io.Reader
 	// Author returns the person's git identity for a checkout as "Name <email>"; "" if unknown.
 	Author func(ctx context.Context, r Resource) string
+	// Refs returns what the references of a checkout's real repository hold, by full
+	// name; nil = it is not known.
+	Refs func(ctx context.Context, r Resource) (map[string]string, error)
 	// Programs returns the versions of the programs doctor reports.
 	Programs func(ctx context.Context) map[string]string
 	// Facts returns what doctor reports about the machine.

@@ -64,6 +64,7 @@ func newService(ctx context.Context, cfg config.Config) (engine.Service, func() 
 		Now:        time.Now,
 		Rand:       rand.Reader,
 		Author:     author(git),
+		Refs:       references(git),
 		Programs:   programs(git),
 		Facts:      facts,
 	})
@@ -107,6 +108,25 @@ func author(git *gitx.Git) func(context.Context, engine.Resource) string {
 			return ""
 		}
 		return id.Name + " <" + id.Email + ">"
+	}
+}
+
+// references reads what a checkout's references hold.
+func references(git *gitx.Git) func(context.Context, engine.Resource) (map[string]string, error) {
+	return func(ctx context.Context, r engine.Resource) (map[string]string, error) {
+		repo, err := git.Repo(gitx.Location{GitDir: r.Git.GitDir, CommonDir: r.Git.CommonDir, WorkTree: r.Path})
+		if err != nil {
+			return nil, err
+		}
+		refs, err := repo.Refs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out := make(map[string]string, len(refs))
+		for _, ref := range refs {
+			out[ref.Name] = ref.Object
+		}
+		return out, nil
 	}
 }
 
