@@ -88,21 +88,14 @@ func (b *builder) addRoot(assume []string) {
 	b.nodes = append(b.nodes, Node{
 		ID: b.t.ID + ":prerequisites", Title: "Satisfy ticket prerequisites", Done: met,
 		DependsOn: slices.Clone(b.t.DependsOn), Files: []string{}, Tests: []string{}, Source: SourcePrerequisites,
+		Reasons: slices.Repeat([]Reason{{Kind: ReasonPrerequisites}}, len(b.t.DependsOn)),
 	})
 	b.edges += len(b.t.DependsOn)
 	b.first = 1
 }
 
 func (b *builder) addFallback() {
-	why := b.t.NoTasks
-	if why == "" {
-		why = "the ticket has no tasks"
-	}
-	b.rep.warn(0, 0, finding{
-		summary: "no step was read; the ticket's objective is planned as one",
-		detail:  why,
-		hint:    "write steps as `- [ ] text`, for instance under a heading `## Tasks`",
-	})
+	b.rep.warn(0, 0, noStep(b.t, ""))
 	n := Node{
 		ID: b.t.ID + ":single", Title: "Execute the ticket objective as one step",
 		DependsOn: []string{}, Files: notNil(b.t.Files), Tests: notNil(b.t.Tests), Source: SourceFallback,
@@ -113,6 +106,17 @@ func (b *builder) addFallback() {
 		b.edges++
 	}
 	b.nodes = append(b.nodes, n)
+}
+
+func noStep(t *Ticket, file string) finding {
+	why := t.NoTasks
+	if why == "" {
+		why = "the ticket has no tasks"
+	}
+	return finding{
+		file: file, summary: "no step was read; the ticket's objective is planned as one",
+		detail: why, hint: "write steps as `- [ ] text`, for instance under a heading `## Tasks`",
+	}
 }
 
 func (b *builder) addTasks() {

@@ -1,7 +1,9 @@
 package ticket
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ambit-run/ambit/internal/topo"
 )
@@ -144,6 +146,39 @@ const (
 	StatusMet                   // ended well: what depends on it may run
 	StatusUnmet                 // ended otherwise, or will not run: what depends on it must not
 )
+
+// place says where a node is written: "line 3", in a DAG of several files "a.md:3".
+func (n *Node) place() string {
+	if n.File != "" {
+		return fmt.Sprintf("%s:%d", n.File, n.Line)
+	}
+	return fmt.Sprintf("line %d", n.Line)
+}
+
+// places lists where nodes are written, in their order.
+func places(nodes []*Node) string {
+	var lines []int
+	var files []string
+	for _, n := range nodes {
+		switch {
+		case n.Line == 0:
+		case n.File == "":
+			lines = append(lines, n.Line)
+		case len(files) < maxNamed:
+			files = append(files, n.place())
+		case len(files) == maxNamed:
+			files = append(files, "and more")
+		}
+	}
+	if len(files) > 0 {
+		return strings.Join(files, ", ")
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	slices.Sort(lines)
+	return lineList(lines)
+}
 
 // status returns what the ticket itself says of a node.
 func (n *Node) status() Status {

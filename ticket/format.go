@@ -73,7 +73,7 @@ type variations struct {
 }
 
 // chooseFormat settles the format of a file and says so if it had to be guessed.
-func chooseFormat(s *source, t *Ticket, rep *report, want string) format {
+func chooseFormat(s *source, t *Ticket, rep *report, want string, quiet bool) format {
 	if want == "" {
 		want = FormatAmbit
 	}
@@ -98,7 +98,7 @@ func chooseFormat(s *source, t *Ticket, rep *report, want string) format {
 		}
 	}
 	t.Format, t.FormatWhy = best.name(), why
-	if sure > 0 {
+	if sure > 0 && !quiet {
 		rep.note(0, 0, finding{
 			summary: fmt.Sprintf("read as %s: %s", best.name(), why),
 			hint:    fmt.Sprintf("--format %s reads only what is written out; known are %s", FormatAmbit, strings.Join(Formats(), ", ")),

@@ -32,7 +32,7 @@ func (l *linker) sequence(parent int, siblings, order []int, between boundary) {
 	}
 	siblings = slices.Clone(siblings)
 	slices.SortFunc(siblings, func(a, b int) int { return order[a-1] - order[b-1] })
-	s := Sequence{Parent: parent, Batches: []Batch{{Tasks: siblings[:1:1]}}}
+	s := Sequence{Children: true, Parent: parent, Batches: []Batch{{Tasks: siblings[:1:1]}}}
 	for k, i := range siblings[1:] {
 		why, together := between(&l.t.Tasks[siblings[k]-1], &l.t.Tasks[i-1])
 		if together {

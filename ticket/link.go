@@ -22,6 +22,9 @@ func (r *reader) link() {
 	for _, id := range r.t.DependsOn {
 		l.outer[fold(id)] = true
 	}
+	for _, id := range r.siblings {
+		l.outer[fold(id)] = true
+	}
 	pending := make([][]written, len(r.t.Tasks))
 	for i := range r.t.Tasks {
 		pending[i] = l.title(i)

@@ -51,7 +51,7 @@ func (b *builder) reportCycle(res topo.Result[int]) {
 			}
 			s := b.nodes[i].ID
 			if lines && b.nodes[i].Line > 0 {
-				s += fmt.Sprintf(" (line %d)", b.nodes[i].Line)
+				s += " (" + b.nodes[i].place() + ")"
 			}
 			out = append(out, s)
 		}
@@ -61,7 +61,7 @@ func (b *builder) reportCycle(res topo.Result[int]) {
 	slices.SortFunc(stuck, func(i, j int) int { return strings.Compare(b.nodes[i].ID, b.nodes[j].ID) })
 	first := b.nodes[res.Cycle[0]]
 	f := finding{
-		code:    fault.Conflict,
+		file: first.File, code: fault.Conflict,
 		summary: "dependency cycle detected in execution graph; unresolved nodes: " + names(stuck, ", ", false),
 		detail:  names(append(slices.Clone(res.Cycle), res.Cycle[0]), " depends on ", true),
 		hint:    "edit the ticket: remove one of these dependencies",
@@ -124,21 +124,19 @@ func (b *builder) reportHeld(d *Dag) {
 	for _, id := range held {
 		waits[id] = true
 	}
-	var lines []int
-	column := map[int]int{}
+	var at []*Node
 	for i := range d.Nodes {
-		if n := &d.Nodes[i]; waits[n.ID] && n.Line > 0 {
-			lines = append(lines, n.Line)
-			column[n.Line] = b.column(n)
+		if waits[d.Nodes[i].ID] && d.Nodes[i].Line > 0 {
+			at = append(at, &d.Nodes[i])
 		}
 	}
-	if len(lines) == 0 {
+	if len(at) == 0 {
 		return
 	}
-	slices.Sort(lines)
-	b.rep.warn(lines[0], column[lines[0]], finding{
-		summary: count(len(held), "step") + " cannot run: waiting for a deferred one",
-		detail:  lineList(lines),
-		hint:    "make the deferred task `[ ]` to run it, or `[-]` to go on without it",
+	slices.SortStableFunc(at, func(x, y *Node) int { return x.Index - y.Index })
+	b.rep.warn(at[0].Line, b.column(at[0]), finding{
+		file: at[0].File, summary: count(len(held), "step") + " cannot run: waiting for a deferred one",
+		detail: places(at),
+		hint:   "make the deferred task `[ ]` to run it, or `[-]` to go on without it",
 	})
 }

@@ -50,7 +50,7 @@ func Parse(name string, src []byte, opts Options) (t *Ticket, found []fault.Diag
 		return t, rep.done()
 	}
 	if t.Format == GrammarPractical {
-		if opts.reads = chooseFormat(s, t, rep, opts.Format); opts.reads == nil {
+		if opts.reads = chooseFormat(s, t, rep, opts.Format, opts.together); opts.reads == nil {
 			return t, rep.done()
 		}
 	}

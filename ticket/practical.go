@@ -21,6 +21,7 @@ func (practical) read(src *source, t *Ticket, rep *report, opts *Options) {
 	if r.format = opts.reads; r.format == nil {
 		r.format = ambit{}
 	}
+	r.siblings = opts.siblings
 	r.format.prepare(r)
 	reg := parseRegion(src, src.body, len(src.text))
 	r.unfinished(reg)
@@ -83,7 +84,8 @@ type reader struct {
 	format     format
 	vary       variations
 	heads      []head
-	otherMarks []int // lines of boxes whose mark nobody knows, taken as to do
+	siblings   []string // ids of tickets that are read with this one
+	otherMarks []int    // lines of boxes whose mark nobody knows, taken as to do
 }
 
 // head is a heading of the top level.

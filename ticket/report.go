@@ -28,6 +28,7 @@ type report struct {
 type finding struct {
 	code                  fault.Code
 	summary, detail, hint string
+	file                  string // if not the report's own
 }
 
 // full reports that no more notes are listed, so that callers on the way to the
@@ -43,8 +44,11 @@ func (r *report) add(sev fault.Severity, line, column int, f finding) {
 		r.dropped[sev]++
 		return
 	}
+	if f.file == "" {
+		f.file = r.file
+	}
 	r.found = append(r.found, fault.Diagnostic{
-		Severity: sev, Code: f.code, File: r.file, Line: line, Column: column,
+		Severity: sev, Code: f.code, File: f.file, Line: line, Column: column,
 		Summary: f.summary, Detail: f.detail, Hint: f.hint,
 	})
 }

@@ -25,32 +25,28 @@ func CheckRunnable(d *Dag, hasAgent bool) []fault.Diagnostic {
 	for _, id := range d.Held() {
 		held[id] = true
 	}
-	var lines []int
-	var first *Node
-	n := 0
+	var at []*Node
 	for i := range d.Nodes {
 		node := &d.Nodes[i]
 		if !node.Runs() || node.Command != "" || held[node.ID] {
 			continue
 		}
-		if n++; first == nil || node.Index < first.Index {
-			first = node
-		}
-		if node.Line > 0 {
-			lines = append(lines, node.Line)
-		}
+		at = append(at, node)
 	}
+	n := len(at)
 	if n == 0 {
 		return nil
 	}
-	slices.Sort(lines)
-	f := fault.Diagnostic{
-		Severity: fault.SeverityError, Code: fault.Invalid, File: d.File, Line: first.Line,
-		Summary: fmt.Sprintf("%s nothing to run: no command and no agent", count(n, "step")+map[bool]string{true: " has", false: " have"}[n == 1]),
-		Hint:    "give an agent after `--`, or indent a ```sh block with the command under each step",
+	slices.SortStableFunc(at, func(x, y *Node) int { return x.Index - y.Index })
+	first, file := at[0], d.File
+	if first.File != "" {
+		file = first.File
 	}
-	if len(lines) > 0 {
-		f.Detail = lineList(lines)
+	f := fault.Diagnostic{
+		Severity: fault.SeverityError, Code: fault.Invalid, File: file, Line: first.Line,
+		Summary: fmt.Sprintf("%s nothing to run: no command and no agent", count(n, "step")+map[bool]string{true: " has", false: " have"}[n == 1]),
+		Detail:  places(at),
+		Hint:    "give an agent after `--`, or indent a ```sh block with the command under each step",
 	}
 	return []fault.Diagnostic{f}
 }

@@ -15,8 +15,10 @@ import (
 type Sequence struct {
 	Batches  []Batch `json:"batches"`
 	Declared bool    `json:"declared,omitempty"`
-	// Parent is the task whose children these are; 0 = they are of no single one.
-	Parent int `json:"parent,omitempty"`
+	// Children: the batches hold all children of the task Parent; 0 = all tasks that
+	// are not nested.
+	Children bool `json:"children,omitempty"`
+	Parent   int  `json:"parent,omitempty"`
 }
 
 // Batch is the part of a sequence that may run side by side.
@@ -53,7 +55,7 @@ func (b *builder) addSequences() {
 		switch {
 		case s.Declared:
 			q.add(s)
-		case s.Parent > 0:
+		case s.Children:
 			q.inside[s.Parent] = s
 		}
 	}

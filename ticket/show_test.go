@@ -46,7 +46,7 @@ func show(d *Dag) string {
 // short returns n02 for the node n02-slug and leaves other ids as they are.
 func short(d *Dag, id string) string {
 	if n := d.Node(id); n != nil && n.Index > 0 {
-		id, _, _ = strings.Cut(id, "-")
+		id = shortID(id)
 	}
 	return id
 }

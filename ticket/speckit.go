@@ -176,16 +176,22 @@ const maxClaims = 64
 // files whose extension is a known one.
 func pathsIn(text string) (paths []string) {
 	seen := map[string]bool{}
-	eachPathWord(text, func(w string) {
-		w = strings.TrimRight(w, ",;:.")
-		if len(paths) == maxClaims || seen[w] || !looksLikePath(w) {
-			return
+	eachPathWord(text, func(word string) {
+		// In a language without blanks the words go on behind the path.
+		for w := range strings.FieldsFuncSeq(word, func(r rune) bool { return r >= firstEastAsian }) {
+			w = strings.TrimRight(w, ",;:.")
+			if n := len(paths); n == maxClaims || seen[w] || n > 0 && strings.TrimLeft(paths[n-1], ".") == w || !looksLikePath(w) {
+				continue
+			}
+			seen[w] = true
+			paths = append(paths, w)
 		}
-		seen[w] = true
-		paths = append(paths, w)
 	})
 	return paths
 }
+
+// firstEastAsian is where the scripts of East Asia begin, with their punctuation.
+const firstEastAsian = '\u2e80'
 
 func looksLikePath(w string) bool {
 	if len(w) < 3 || len(w) > 256 || !utf8.ValidString(w) || w[0] == '/' || w[0] == '@' || w[0] == '-' || w[0] == '~' ||

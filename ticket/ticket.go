@@ -31,7 +31,9 @@ type Options struct {
 	// numbering and level do not matter.
 	AcceptanceHeadings []string
 
-	reads format // what Format comes to for this file
+	reads    format   // what Format comes to for this file
+	together bool     // it is read with others
+	siblings []string // and these are their ids
 }
 
 // Ticket is what one file says. All lists are in the order of the file.

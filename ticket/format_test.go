@@ -1,0 +1,149 @@
+package ticket
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ambit-run/ambit/fault"
+)
+
+var update = flag.Bool("update", false, "write the expected DAGs of testdata/formats anew")
+
+// showPlan renders what a file or folder was read as: its format, its DAG with the
+// reason of each edge, its waves and its findings.
+func showPlan(tk *Ticket, d *Dag, ds []fault.Diagnostic) string {
+	var b strings.Builder
+	b.WriteString("format " + tk.Format + "\n\n" + show(d) + "\n")
+	if d != nil {
+		for _, e := range d.Edges() {
+			b.WriteString(shortID(e.From) + " <- " + shortID(e.To) + ": " + e.Why + "\n")
+		}
+		b.WriteString("\n")
+		for _, w := range d.Waves() {
+			ids := make([]string, len(w))
+			for i := range w {
+				ids[i] = shortID(w[i])
+			}
+			b.WriteString("wave " + strings.Join(ids, " ") + "\n")
+		}
+		for i := range d.Nodes {
+			if n := &d.Nodes[i]; len(n.Files)+len(n.Tests) > 0 {
+				b.WriteString("files " + shortID(n.ID) + ": " + strings.Join(append(slices.Clone(n.Files), n.Tests...), " ") + "\n")
+			}
+		}
+		for _, a := range d.Acceptance {
+			b.WriteString("accepted when " + a + "\n")
+		}
+		b.WriteString("\n")
+	}
+	for _, x := range ds {
+		if x.File = strings.TrimPrefix(x.File, tk.File+"/"); x.File == tk.File {
+			x.File = ""
+		}
+		b.WriteString(strings.TrimSpace(x.String()) + "\n")
+		if x.Detail != "" {
+			b.WriteString("    " + x.Detail + "\n")
+		}
+	}
+	return b.String()
+}
+
+// shortID shortens n02-slug, also behind the prefix of a file.
+func shortID(id string) string {
+	prefix, rest, ok := strings.Cut(id, ":n")
+	if ok {
+		n, _, _ := strings.Cut(rest, "-")
+		return prefix + ":n" + n
+	}
+	if len(id) > 3 && id[0] == 'n' && isDigit(id[1]) {
+		id, _, _ = strings.Cut(id, "-")
+	}
+	return id
+}
+
+// TestFormats: each file of testdata/formats is recognised and gives exactly the
+// DAG beside it. Run with -update after looking at the difference.
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/formats/*.md")
+	if err != nil || len(files) < 12 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, name := range files {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			src, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tk, ds := Parse(name, src, Options{Format: FormatAuto})
+			d, more := Build(tk, BuildOptions{})
+			ds = append(ds, more...)
+			golden(t, strings.TrimSuffix(name, ".md")+".want", showPlan(tk, d, ds))
+			if !strings.HasPrefix(filepath.Base(name), tk.Format) {
+				t.Errorf("read as %s: %s", tk.Format, tk.FormatWhy)
+			}
+			if lost := unaccounted(src, tk, ds); len(lost) > 0 {
+				t.Errorf("boxes lost in lines %v", lost)
+			}
+			// Asked for by name it is the same, but for the note that says what was guessed.
+			named, again := Parse(name, src, Options{Format: tk.Format})
+			named.FormatWhy = tk.FormatWhy
+			if diff := cmp.Diff(toJSON(t, tk), toJSON(t, named)); diff != "" || len(again) != len(ds)-len(more)-1 {
+				t.Errorf("--format %s (-auto +named), %d findings for %d:\n%s", tk.Format, len(again), len(ds), diff)
+			}
+		})
+	}
+}
+
+// TestFolders: the folders of testdata/formats are one plan each.
+func TestFolders(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{"backlog-folder", "tickets-folder"} {
+		tk, ds := ParseAll("testdata/formats/"+dir, folder(t, "testdata/formats/"+dir), Options{Format: FormatAuto})
+		d, more := Build(tk, BuildOptions{})
+		if d == nil {
+			t.Fatalf("%s:\n%s", dir, showFindings(append(ds, more...)))
+		}
+		checkDag(t, dir, tk, d)
+		golden(t, "testdata/formats/"+dir+".want", showPlan(tk, d, append(ds, more...)))
+	}
+}
+
+func folder(t *testing.T, dir string) (sources []Source) {
+	t.Helper()
+	files, err := filepath.Glob(dir + "/*.md")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, Source{f, data})
+	}
+	return sources
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
