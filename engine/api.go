@@ -100,6 +100,9 @@ type ReviewRequest struct {
 	Paths   []string // exact paths or directories: absolute, or relative to Dir
 	Dir     string   // for relative Paths
 	Ignored bool     // with the ignored paths
+	// SkipDrift leaves out the walk of the real tree for what changed in it alone:
+	// for a review that nobody will act on.
+	SkipDrift bool
 }
 
 // Review is everything a plan would change, ready to be rendered or applied.
@@ -189,6 +192,9 @@ type Service interface {
 	Try(ctx context.Context, req TryRequest) (*TryResult, error)
 	// Stage makes the plan and its sandboxes and runs nothing.
 	Stage(ctx context.Context, req StageRequest) (*Plan, error)
+	// Preview says what Stage would make of a request, and what keeps it from that;
+	// it makes nothing.
+	Preview(ctx context.Context, req StageRequest) (*Preview, error)
 	// Run executes the steps that are not done. It is how a resume works, too.
 	// When ctx ends, the running step's tree is killed, the plan is interrupted
 	// and the error has code canceled.

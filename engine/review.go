@@ -67,7 +67,7 @@ func (e *Engine) review(ctx context.Context, c *cell, req ReviewRequest) (*Revie
 	sel := newSelector(req)
 	out := &Review{Plan: p}
 	for i, rec := range p.Sandboxes {
-		set, src, err := c.boxes[rec.ID].Changes(ctx, from, to, ChangeOptions{Ignored: c.ignoredInside(i), KeepIgnored: req.Ignored})
+		set, src, err := c.boxes[rec.ID].Changes(ctx, from, to, ChangeOptions{Ignored: c.ignoredInside(i), KeepIgnored: req.Ignored, SkipDrift: req.SkipDrift})
 		if err != nil {
 			return nil, err
 		}

@@ -80,7 +80,7 @@ func (r *runner) settle(ctx context.Context, s *Step, suffix string) error {
 		if rec.Strategy == StrategyNone {
 			continue
 		}
-		set, _, err := r.cell.boxes[rec.ID].Changes(ctx, s.From, CheckpointNow, ChangeOptions{Ignored: r.cell.ignoredInside(i)})
+		set, _, err := r.cell.boxes[rec.ID].Changes(ctx, s.From, CheckpointNow, ChangeOptions{Ignored: r.cell.ignoredInside(i), SkipDrift: true})
 		if err != nil {
 			return err
 		}
@@ -211,6 +211,9 @@ func (r *runner) explain(s *Step) string {
 	}
 	if overlaid && (bytes.Contains(raw, []byte("nvalid cross-device link")) || bytes.Contains(raw, []byte("EXDEV"))) {
 		return "; an overlay cannot rename a directory of the original tree (EXDEV): `mv` copies it, and --strategy copy_on_write has no such limit"
+	}
+	if r.eng.cfg.UID == 0 && r.plan.Rung != RungNone && (bytes.Contains(raw, []byte("ermission denied")) || bytes.Contains(raw, []byte("EACCES"))) {
+		return "; inside, root has none of root's privileges: files of other owners are open to it as far as their modes say"
 	}
 	return ""
 }

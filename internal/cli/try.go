@@ -104,7 +104,7 @@ func (d *deps) afterTry(ctx context.Context, svc engine.Service, res *engine.Try
 	if res.Exit.Code != 0 {
 		failure = &commandFailed{what: visible(strings.Join(o.argv, " ")), exit: res.Exit}
 	}
-	review, err := svc.Review(ctx, engine.ReviewRequest{Plan: res.Plan.ID, Dir: dir})
+	review, err := svc.Review(ctx, engine.ReviewRequest{Plan: res.Plan.ID, Dir: dir, SkipDrift: o.discard})
 	if err != nil {
 		return &withFields{err, out}
 	}
