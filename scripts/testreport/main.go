@@ -226,7 +226,7 @@ func (r *report) keepSkips(path string) error {
 }
 
 // sourceLine is what the testing package puts before a test's words.
-var sourceLine = regexp.MustCompile(`^[A-Za-z0-9_]+_test\.go:[0-9]+: `)
+var sourceLine = regexp.MustCompile(`^[A-Za-z0-9_]+\.go:[0-9]+: `)
 
 // verdict prints the totals; tests that never ended count as failed.
 func (r *report) verdict(least int) error {

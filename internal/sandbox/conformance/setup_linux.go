@@ -88,9 +88,7 @@ func (e *env) gitInfo(path string) *engine.GitInfo {
 
 func (e *env) must(err error) {
 	e.t.Helper()
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	Check(e.t, err)
 }
 
 // request asks for a further sandbox over the same tree.

@@ -65,6 +65,7 @@ func tempDir(t testing.TB) string {
 // plain prepares a sandbox over a directory of the given files (path, contents, ...).
 func plain(t testing.TB, files ...string) *box {
 	t.Helper()
+	conformance.Check(t, conformance.Namespaces())
 	b := &box{t: t, root: tempDir(t)}
 	b.dir = filepath.Join(b.root, "tree")
 	b.must(os.Mkdir(b.dir, 0o755))
@@ -77,6 +78,7 @@ func plain(t testing.TB, files ...string) *box {
 // checkout prepares a sandbox over a repository.
 func checkout(t testing.TB, r *gittest.Repo, lower engine.Lower) *box {
 	t.Helper()
+	conformance.Check(t, conformance.Namespaces())
 	b := &box{t: t, root: tempDir(t), dir: r.Dir, git: gittest.Git(t)}
 	b.strat = overlay.New(overlay.Options{Git: b.git})
 	res, err := discover.New(b.git, "").Discover(t.Context(), r.Dir)
@@ -116,9 +118,7 @@ func (b *box) sibling(id string) *box {
 
 func (b *box) must(err error) {
 	b.t.Helper()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	conformance.Check(b.t, err)
 }
 
 func (b *box) create() *box {

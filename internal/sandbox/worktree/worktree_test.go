@@ -72,9 +72,7 @@ func (s *scene) inside(sb engine.Sandbox, script string) string {
 func must(t *testing.T, errs ...error) {
 	t.Helper()
 	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
+		conformance.Check(t, err)
 	}
 }
 
