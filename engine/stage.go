@@ -83,9 +83,10 @@ func within(base, path string) bool {
 }
 
 // checkOwner refuses root over somebody else's tree: root inside reads root's
-// own files and leaves files that the owner cannot remove.
-func (e *Engine) checkOwner(r Resource, opts PlanOptions) error {
-	if e.cfg.UID != 0 || opts.AsRoot {
+// own files and leaves files that the owner cannot remove. Who asks for it all the
+// same is told what it comes to: a confined root is only a user with the number 0.
+func (e *Engine) checkOwner(p *Plan, r Resource, obs Observer) error {
+	if e.cfg.UID != 0 || p.Options.AsRoot && p.Rung == RungNone {
 		return nil
 	}
 	d, err := fsop.OpenRoot(r.Path)
@@ -97,10 +98,18 @@ func (e *Engine) checkOwner(r Resource, opts PlanOptions) error {
 	if err != nil {
 		return err
 	}
-	if info.UID != 0 {
+	const asOwner = "run ambit as that user: sudo -u '#%d' ambit …"
+	switch {
+	case info.UID == 0:
+		return nil
+	case !p.Options.AsRoot:
 		return fault.New(fault.Denied, "stage", "you are root, and %s belongs to user %d", r.Path, info.UID).
-			WithHint("run ambit as that user, or say --as-root if commands shall run as root")
+			WithHint(asOwner+"; --as-root is for trees that others may write", info.UID)
+	case info.Mode&0o002 == 0 && (info.GID != 0 || info.Mode&0o020 == 0):
+		return fault.New(fault.Denied, "stage", "%s belongs to user %d and is closed to others, and inside root has none of root's privileges: commands could not write there", r.Path, info.UID).
+			WithHint(asOwner, info.UID)
 	}
+	e.notice(obs, p, "%s: commands run as root without root's privileges: what belongs to user %d and is closed to others they cannot write", r.Name, info.UID)
 	return nil
 }
 
@@ -122,7 +131,7 @@ func (e *Engine) stage(ctx context.Context, p *Plan, rs []Resource, obs Observer
 		e.notice(obs, p, "confinement: %s (%s)", p.Rung, why)
 	}
 	for i, r := range rs {
-		if err := e.checkOwner(r, p.Options); err != nil {
+		if err := e.checkOwner(p, r, obs); err != nil {
 			return err
 		}
 		id := fmt.Sprintf("s%d", i+1)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ambit-run/ambit/engine"
 )
@@ -19,7 +20,11 @@ func (e *commandFailed) Error() string {
 	if e.exit.Code == 0 && e.why != "" {
 		return e.what + " failed: " + e.why
 	}
-	return e.what + " " + describeExit(e.exit)
+	text := e.what + " " + describeExit(e.exit)
+	if _, because, ok := strings.Cut(e.why, "; "); ok { // what the boundary has to do with it
+		text += "; " + because
+	}
+	return text
 }
 
 // describeExit says how a command ended, in words that follow its name.
