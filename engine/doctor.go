@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"os"
 	"sort"
 )
 
@@ -29,12 +28,9 @@ func (e *Engine) Doctor(ctx context.Context, dir string) (*DoctorReport, error) 
 		rep.Facts["resource"] = err.Error()
 	} else {
 		rep.Facts["resource"] = fmt.Sprintf("%s (%s)", res.Path, res.Type)
-		if err := os.MkdirAll(e.plansDir(), 0o700); err != nil {
-			return nil, folderFault("doctor", err)
-		}
-		tmp, err := os.MkdirTemp(e.plansDir(), ".doctor-")
+		tmp, remove, err := e.probeFolder(".doctor-")
 		if err != nil {
-			return nil, folderFault("doctor", err)
+			return nil, err
 		}
 		for _, s := range e.deps.Strategies {
 			p, err := s.Probe(ctx, CreateRequest{
@@ -47,7 +43,7 @@ func (e *Engine) Doctor(ctx context.Context, dir string) (*DoctorReport, error) 
 			rep.Strategies[s.Name()] = p
 			rep.note(string(s.Name()), p)
 		}
-		if err := e.removePlanFolder(tmp); err != nil {
+		if err := remove(); err != nil {
 			return nil, err
 		}
 	}

@@ -2,8 +2,11 @@ package engine
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/ambit-run/ambit/fault"
@@ -17,7 +20,7 @@ const handoffFile = "handoff.json"
 // writeHandoff leaves the ticket's packet where every step finds it: prepared
 // state with the attached files as they are in the resource, and no permission.
 func (e *Engine) writeHandoff(p *Plan, req StageRequest) error {
-	payload := ticket.Handoff(req.Dag, p.declared(), e.attached(p, req.Dag))
+	payload := ticket.Handoff(req.Dag, p.declared(), attached(p, req))
 	raw, err := json.MarshalIndent(payload, "", "  ")
 	if err != nil {
 		return fault.Wrap(fault.Internal, "write handoff", err)
@@ -37,7 +40,7 @@ func (p *Plan) declared() any {
 		ReadOnly bool         `json:"read_only,omitempty"`
 	}
 	out := struct {
-		Plan    string   `json:"plan"`
+		Plan    string   `json:"plan,omitempty"` // none where nothing was staged
 		Confine Rung     `json:"confine"`
 		Network Network  `json:"network"`
 		Home    HomeMode `json:"home"`
@@ -49,32 +52,76 @@ func (p *Plan) declared() any {
 	return out
 }
 
+// maxContextRead bounds what is read of one attached file, in bytes. It has to be
+// read whole for its hash; a disk image is context for nobody.
+const maxContextRead = 256 << 20
+
 // attached reads the files that the ticket's steps name, where they exist
-// already. They lie in a tree that anybody may have written, so they are opened
-// by descriptor, and what is no regular file is left out.
-func (e *Engine) attached(p *Plan, d *ticket.Dag) []ticket.ContextFile {
-	if len(p.Sandboxes) == 0 {
-		return nil
+// already: in the plan's resources, in their order, or beside the ticket. They lie
+// in trees that anybody may have written, so they are opened by descriptor, and
+// what is no regular file is named and not opened.
+func attached(p *Plan, req StageRequest) []ticket.ContextFile {
+	var roots []*fsop.Dir
+	open := func(path string) {
+		if root, err := fsop.OpenRoot(path); err == nil {
+			roots = append(roots, root)
+		}
 	}
-	root, err := fsop.OpenRoot(p.Sandboxes[0].Resource.Path)
-	if err != nil {
-		return nil
+	for i := range p.Sandboxes {
+		open(p.Sandboxes[i].Resource.Path)
 	}
-	defer root.Close()
+	if req.TicketPath != "" {
+		open(filepath.Dir(req.TicketPath))
+	}
 	seen := map[string]bool{}
 	var out []ticket.ContextFile
-	for i := range d.Nodes {
-		for _, name := range append(append([]string(nil), d.Nodes[i].Files...), d.Nodes[i].Tests...) {
-			if seen[name] || !fs.ValidPath(name) || name == "." {
+	for i := range req.Dag.Nodes {
+		n := &req.Dag.Nodes[i]
+		for _, name := range append(append([]string(nil), n.Files...), n.Tests...) {
+			if seen[name] {
 				continue
 			}
 			seen[name] = true
-			if data, err := fsop.ReadFile(root, name, ticket.MaxPacketText); err == nil {
-				out = append(out, ticket.NewContextFile(name, data))
+			for _, root := range roots {
+				if f, there := contextFile(root, name); there {
+					out = append(out, f)
+					break
+				}
 			}
 		}
 	}
+	for _, root := range roots {
+		_ = root.Close() // only read from
+	}
 	return out
+}
+
+// contextFile reads one attached file. There is none if nothing has that name.
+func contextFile(root *fsop.Dir, name string) (file ticket.ContextFile, there bool) {
+	skip := func(why string) (ticket.ContextFile, bool) {
+		return ticket.ContextFile{Path: name, Skipped: why}, true
+	}
+	rel := path.Clean(name)
+	if !fs.ValidPath(rel) || rel == "." {
+		return skip("no path below a resource")
+	}
+	f, info, err := root.Open(rel)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return ticket.ContextFile{}, false
+	case err != nil:
+		return skip("no regular file that can be opened without following links")
+	}
+	defer f.Close()
+	if info.Size > maxContextRead {
+		return skip(fmt.Sprintf("%d bytes; files up to %d are read", info.Size, maxContextRead))
+	}
+	// It may grow while it is read.
+	file, err = ticket.NewContextFile(name, io.LimitReader(f, maxContextRead))
+	if err != nil {
+		return skip(err.Error())
+	}
+	return file, true
 }
 
 // writePrompt writes what the agent of a step is told and returns the file.
@@ -102,9 +149,9 @@ func (r *runner) writePrompt(s *Step) (string, error) {
 		}
 		in.Before = append(in.Before, ps)
 	}
-	path := filepath.Join(p.Dir, "handoff", s.ID+".prompt.md")
-	if err := os.WriteFile(path, []byte(ticket.Prompt(p.Ticket.Dag, node, in)), 0o600); err != nil {
+	file := filepath.Join(p.Dir, "handoff", s.ID+".prompt.md")
+	if err := os.WriteFile(file, []byte(ticket.Prompt(p.Ticket.Dag, node, in)), 0o600); err != nil {
 		return "", folderFault("write prompt", err)
 	}
-	return path, nil
+	return file, nil
 }

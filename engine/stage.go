@@ -134,23 +134,12 @@ func (e *Engine) stage(ctx context.Context, p *Plan, rs []Resource, obs Observer
 		if err := e.checkOwner(p, r, obs); err != nil {
 			return err
 		}
-		id := fmt.Sprintf("s%d", i+1)
-		req := CreateRequest{
-			Plan: p.ID, ID: id, Dir: filepath.Join(p.Dir, "sandboxes", id), BasesDir: e.basesDir(),
-			Resource: r, Lower: p.Options.Lower, Dirty: p.Options.Dirty, Include: p.Options.Include,
-			Confined: p.Rung == RungNative, Now: e.deps.Now(),
-			Progress: func(pr Progress) {
-				obs.send(Update{Kind: UpdateProgress, At: e.deps.Now(), Progress: &pr})
-			},
+		req := e.createRequest(p, i, r)
+		req.Progress = func(pr Progress) {
+			obs.send(Update{Kind: UpdateProgress, At: e.deps.Now(), Progress: &pr})
 		}
-		if r.Git == nil || r.Git.Head == "" {
-			req.Lower = LowerLive // there is no commit to freeze
-			if req.Dirty == DirtyHide || req.Dirty == DirtyRefuse {
-				e.notice(obs, p, "%s: dirty = %s has no meaning here, where nothing is committed: commands see all that is there", r.Name, req.Dirty)
-			}
-		}
-		if req.Dirty == "" {
-			req.Dirty = DirtyCarry
+		if !r.committed() && (req.Dirty == DirtyHide || req.Dirty == DirtyRefuse) {
+			e.notice(obs, p, "%s: dirty = %s has no meaning here, where nothing is committed: commands see all that is there", r.Name, req.Dirty)
 		}
 		if err := os.MkdirAll(req.Dir, 0o700); err != nil {
 			return folderFault("stage", err)
@@ -160,7 +149,7 @@ func (e *Engine) stage(ctx context.Context, p *Plan, rs []Resource, obs Observer
 			return err
 		}
 		rec := SandboxRecord{
-			ID: id, Plan: p.ID, Resource: r, Strategy: strat.Name(), Reason: reason,
+			ID: req.ID, Plan: p.ID, Resource: r, Strategy: strat.Name(), Reason: reason,
 			Lower: req.Lower, Dirty: req.Dirty, Confined: req.Confined,
 			Status: SandboxCreating, Dir: req.Dir, BasesDir: req.BasesDir,
 		}
@@ -188,6 +177,26 @@ func (e *Engine) stage(ctx context.Context, p *Plan, rs []Resource, obs Observer
 	}
 	return nil
 }
+
+// createRequest is what the i-th sandbox of a plan is made from.
+func (e *Engine) createRequest(p *Plan, i int, r Resource) CreateRequest {
+	id := fmt.Sprintf("s%d", i+1)
+	req := CreateRequest{
+		Plan: p.ID, ID: id, Dir: filepath.Join(p.Dir, "sandboxes", id), BasesDir: e.basesDir(),
+		Resource: r, Lower: p.Options.Lower, Dirty: p.Options.Dirty, Include: p.Options.Include,
+		Confined: p.Rung == RungNative, Now: e.deps.Now(),
+	}
+	if !r.committed() {
+		req.Lower = LowerLive // there is no commit to freeze
+	}
+	if req.Dirty == "" {
+		req.Dirty = DirtyCarry
+	}
+	return req
+}
+
+// committed reports whether a resource has a commit to stand on.
+func (r Resource) committed() bool { return r.Git != nil && r.Git.Head != "" }
 
 // checkOptions refuses what would silently do nothing.
 func checkOptions(o PlanOptions) error {

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 
 	"github.com/ambit-run/ambit/fault"
@@ -15,33 +13,19 @@ func (e *Engine) Stage(ctx context.Context, req StageRequest) (*Plan, error) {
 	if req.Ticket == nil || req.Dag == nil {
 		return nil, fault.New(fault.Internal, "stage", "no ticket was given")
 	}
-	if err := ticket.AsError("stage", ticket.CheckRunnable(req.Dag, len(req.Agent) > 0)); err != nil {
-		return nil, err
-	}
-	if ids, met := req.Dag.Prerequisites(); !met {
-		return nil, fault.New(fault.Conflict, "stage", "ticket %s depends on other tickets that are not known to be done", req.Ticket.ID).
-			WithPaths(ids...).WithHint("finish them first, or say --assume ID for each that is done")
-	}
-	if err := checkPlaceholders(req.Agent); err != nil {
-		return nil, err
+	if errs := stageChecks(req); len(errs) > 0 {
+		return nil, errs[0]
 	}
 	rs, err := e.discover(ctx, req.Dir, req.Spelled, req.Resources)
 	if err != nil {
 		return nil, err
 	}
-	opts := req.Options
-	if opts.Lower == "" {
-		opts.Lower = LowerFrozen
-	}
+	opts := stageOptions(req.Options)
 	p, lock, err := e.beginPlan(ctx, "run", req.Ticket.ID, req.Ticket.Objective, req.Dir, opts)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(req.TicketSrc)
-	p.Ticket = &TicketRef{
-		Path: req.TicketPath, SHA256: hex.EncodeToString(sum[:]),
-		ManifestHash: req.Dag.ManifestHash(), Dag: req.Dag,
-	}
+	p.Ticket = ticketRef(req)
 	p.Agent, p.AgentTTY = req.Agent, req.AgentTTY
 	p.Steps = planSteps(req.Dag)
 	err = func() error {

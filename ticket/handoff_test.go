@@ -1,10 +1,14 @@
 package ticket
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 func TestHandoffPacket(t *testing.T) {
@@ -12,11 +16,11 @@ func TestHandoffPacket(t *testing.T) {
 	d := must(t, "---\nid: M-1\n---\n# Add it\n- [ ] a\n", BuildOptions{})
 	long := strings.Repeat("é", MaxContextText)
 	files := []ContextFile{
-		NewContextFile("a.go", []byte("package a\n")), NewContextFile("b.bin", []byte{0, 1}), NewContextFile("c.bin", []byte("\xff")),
-		NewContextFile("long.txt", []byte("x"+long)), NewContextFile("empty", nil),
+		contextFile(t, "a.go", []byte("package a\n")), contextFile(t, "b.bin", []byte{0, 1}), contextFile(t, "c.bin", []byte("\xff")),
+		contextFile(t, "long.txt", []byte("x"+long)), contextFile(t, "empty", nil),
 	}
 	for range 20 {
-		files = append(files, NewContextFile("more", []byte(long)))
+		files = append(files, contextFile(t, "more", []byte(long)))
 	}
 	p := Handoff(d, nil, files)
 	sum := sha256.Sum256([]byte("package a\n"))
@@ -39,7 +43,7 @@ func TestHandoffPacket(t *testing.T) {
 	if total > MaxPacketText || total < MaxPacketText-2 || !ctx[len(ctx)-1].Truncated {
 		t.Errorf("%d bytes of text", total)
 	}
-	if files[3].Truncated || len(files[3].Text) != 1+len(long) {
+	if last := files[len(files)-1]; len(last.Text) != MaxContextText || len(ctx[len(ctx)-1].Text) >= MaxContextText {
 		t.Error("the list given was changed")
 	}
 	if p.TaskID != "M-1" || p.Packet.Objective != "Add it" || p.Packet.Trust != PacketTrust || p.Note != HandoffNote || p.Manifest.Hash != d.ManifestHash() {
@@ -50,6 +54,56 @@ func TestHandoffPacket(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %s in %.300s", want, out)
 		}
+	}
+}
+
+func contextFile(t *testing.T, path string, content []byte) ContextFile {
+	t.Helper()
+	f, err := NewContextFile(path, iotest.HalfReader(bytes.NewReader(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestContextFileAtTheSeams: a character that is cut by a buffer is whole, one that
+// the file cuts is not, and no more than the limit is kept.
+func TestContextFileAtTheSeams(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 2, 3, 32<<10 - 1, 32 << 10, 32<<10 + 1, MaxContextText - 1, MaxContextText, MaxContextText + 1, MaxContextText + 2} {
+		text := strings.Repeat("a", n) + "\U0001f600é" + strings.Repeat("b", n)
+		for _, read := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.DataErrReader} {
+			f, err := NewContextFile("f", read(strings.NewReader(text)))
+			sum := sha256.Sum256([]byte(text))
+			if err != nil || f.Binary || f.SHA256 != hex.EncodeToString(sum[:]) || f.Size != int64(len(text)) ||
+				!strings.HasPrefix(text, f.Text) || f.Truncated != (len(f.Text) < len(text)) || len(f.Text) > MaxContextText ||
+				len(f.Text) < min(len(text), MaxContextText-3) {
+				t.Errorf("%d: %v, size %d, binary %v, truncated %v, %d bytes of text", n, err, f.Size, f.Binary, f.Truncated, len(f.Text))
+			}
+			if f, err := NewContextFile("f", read(strings.NewReader(text+"\xf0\x9f"))); err != nil || !f.Binary || f.Text != "" {
+				t.Errorf("%d: a cut character at the end: %v, binary %v", n, err, f.Binary)
+			}
+			if f, err := NewContextFile("f", read(strings.NewReader(text+"\x80"))); err != nil || !f.Binary {
+				t.Errorf("%d: a stray byte at the end: %v, binary %v", n, err, f.Binary)
+			}
+		}
+	}
+	if _, err := NewContextFile("f", iotest.ErrReader(io.ErrUnexpectedEOF)); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestHandoffOfOneStep(t *testing.T) {
+	t.Parallel()
+	d := must(t, lines("# Two", "- [ ] Write `a.go`", "- [ ] Write `b.go`", "## Files Created", "- a.go", "- b.go", "- c.go"), BuildOptions{})
+	p := Handoff(d, nil, []ContextFile{{Path: "a.go"}, {Path: "b.go"}, {Path: "c.go"}})
+	one := p
+	one.ForStep(d, &d.Nodes[0])
+	if len(one.Packet.Context) != 1 || one.Packet.Context[0].Path != "a.go" || one.Step.ID != d.Nodes[0].ID || !strings.Contains(one.Step.Prompt, "Write `a.go`") {
+		t.Errorf("%+v", one)
+	}
+	if len(p.Packet.Context) != 3 || p.Packet.Context[2].Path != "c.go" || p.Step != nil || one.Manifest.Hash != p.Manifest.Hash {
+		t.Errorf("the whole changed: %+v", p)
 	}
 }
 

@@ -175,7 +175,7 @@ func oneObject(t *testing.T, line, stdout string) map[string]any {
 var arguments = map[string][]string{
 	"try": {"--", "true"}, "exec": {"--", "true"}, "apply": {"--yes"}, "discard": {"--yes"}, "undo": {"try-k7m2q", "--yes"},
 	"restore-checkpoint": {"x"}, "completion": {"bash"}, "help": {"diff"},
-	"run": {"--resume", "try-k7m2q"}, "lint": {"-"}, "dag": {"-"},
+	"run": {"--resume", "try-k7m2q"}, "lint": {"-"}, "dag": {"-"}, "plan": {"-"}, "handoff": {"-"},
 }
 
 func TestEveryCommandPrintsOneObject(t *testing.T) {

@@ -29,6 +29,8 @@ type deps struct {
 	json    bool // --json
 	noPager bool // --no-pager
 
+	ungranted *[]engine.Missing // set by commands that only show what run would do: what it would ask
+
 	sources map[string][]byte // texts that diagnostics may point into, by file name
 
 	cfg    *config.Config

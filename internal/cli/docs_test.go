@@ -135,7 +135,7 @@ func TestJSONDocument(t *testing.T) {
 		"try": tryObject{}, "run": runObject{}, "diff": diffObject{}, "apply": applyObject{}, "discard, restore, undo": planObject{},
 		"ps": plansObject{}, "status": statusObject{}, "logs": logObject{}, "exec, shell": execObject{},
 		"checkpoint, restore-checkpoint": checkpointObject{}, "recover": engine.RecoverReport{}, "doctor": engine.DoctorReport{},
-		"lint": lintObject{}, "dag": ticket.View{},
+		"lint": lintObject{}, "dag": ticket.View{}, "plan": previewObject{}, "handoff": ticket.Payload{},
 		"version": versionObject{}, "completion": completionObject{}, "Plans": engine.Plan{}, "Steps": engine.Step{}, "Exits": engine.Exit{},
 	}
 	for name, o := range objects {

@@ -15,6 +15,7 @@ import (
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/config"
+	"github.com/ambit-run/ambit/ticket"
 )
 
 // fake answers a face's questions from fields: for parsing and rendering only.
@@ -53,6 +54,13 @@ func (f *fake) Try(_ context.Context, req engine.TryRequest) (*engine.TryResult,
 func (f *fake) Stage(_ context.Context, req engine.StageRequest) (*engine.Plan, error) {
 	f.stage = req
 	return f.p(), f.did("stage")
+}
+
+func (f *fake) Preview(_ context.Context, req engine.StageRequest) (*engine.Preview, error) {
+	f.stage = req
+	p := f.p()
+	p.Ticket = &engine.TicketRef{Dag: req.Dag}
+	return &engine.Preview{Plan: p, Handoff: ticket.Handoff(req.Dag, nil, nil)}, f.did("preview")
 }
 
 func (f *fake) Run(_ context.Context, req engine.RunRequest) (*engine.RunResult, error) {

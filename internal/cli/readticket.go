@@ -16,14 +16,14 @@ import (
 
 // stageRequest reads the ticket, shows what was found in it, and asks for what
 // its front matter requests.
-func (d *deps) stageRequest(ctx context.Context, cmd *cobra.Command, o *runOptions) (*engine.StageRequest, error) {
+func (d *deps) stageRequest(ctx context.Context, cmd *cobra.Command, o *runOptions) (*engine.StageRequest, *understood, error) {
 	dir, spelled, err := d.place()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opts, err := o.options(d, cmd, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opts.OnFailure = pick(o.onFailure, d.cfg.OnFailure)
 	if opts.Timeout == 0 {
@@ -31,22 +31,22 @@ func (d *deps) stageRequest(ctx context.Context, cmd *cobra.Command, o *runOptio
 	}
 	u, err := d.understand(&o.ticketFlags, o.ticket, dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := u.err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opts.Assume = u.assume
 	d.diagnostics(u.found)
 	resources, network, err := d.requests(ctx, cmd, o, u.Ticket, u.path, dir, opts.Network)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opts.Network = network
 	return &engine.StageRequest{
 		Dir: dir, Spelled: spelled, Resources: resources, Ticket: u.Ticket, TicketPath: u.path, TicketSrc: u.src, Dag: u.dag,
 		Agent: o.agent, AgentTTY: o.tty, Environ: d.environ, Options: opts,
-	}, nil
+	}, u, nil
 }
 
 // readTicket reads a ticket file, or stdin for "-". path is absolute, "" for stdin.

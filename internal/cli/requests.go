@@ -79,8 +79,15 @@ func (d *deps) requestResources(ctx context.Context, asked, given []string, path
 }
 
 // grant asks whether a request of the ticket is granted. Where nobody can be
-// asked, the person has to say it by flag.
+// asked, the person has to say it by flag. Where nothing is going to run, it is
+// noted and taken as granted.
 func (d *deps) grant(ctx context.Context, what, flags string) (bool, error) {
+	if d.ungranted != nil {
+		*d.ungranted = append(*d.ungranted, engine.Missing{
+			Code: fault.Denied, What: "the ticket asks for " + what + ", which only you can grant", Hint: flags,
+		})
+		return true, nil
+	}
 	if !d.canAsk() {
 		return false, fault.New(fault.Denied, "grant requests", "the ticket asks for %s, and a ticket cannot grant that to itself", what).
 			WithHint("%s", flags)

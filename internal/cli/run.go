@@ -128,7 +128,7 @@ func runRun(ctx context.Context, d *deps, cmd *cobra.Command, o *runOptions) err
 		svc, req.Plan = t.svc, t.plan.ID
 		o.tty = t.plan.AgentTTY && terminalOf(d.stdin) != nil && terminalOf(d.stdout) != nil && !d.json
 	} else {
-		if stage, err = d.stageRequest(ctx, cmd, o); err != nil {
+		if stage, _, err = d.stageRequest(ctx, cmd, o); err != nil {
 			return err
 		}
 		if svc, err = d.service(ctx); err != nil {
