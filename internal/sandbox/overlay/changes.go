@@ -60,6 +60,7 @@ func (s *Sandbox) changes(ctx context.Context, from, to string, opts engine.Chan
 		return nil, nil, err
 	}
 	src := &source{from: vf, to: vt, stale: drift.changed, renamed: map[string]string{}, stamp: s.st.Stamp}
+	src.remember(append(kept[:len(kept):len(kept)], ignored...))
 	if set.Changes, err = d.describe(ctx, kept, drift, set); err != nil {
 		return nil, nil, err
 	}

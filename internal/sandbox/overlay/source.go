@@ -6,6 +6,7 @@ import (
 
 	"github.com/ambit-run/ambit/changeset"
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/fsop"
 )
 
 // source reads the contents behind a set of changes out of the layers. It is
@@ -15,6 +16,22 @@ type source struct {
 	stale    map[string]bool   // paths whose state before is gone
 	renamed  map[string]string // new path → old path
 	stamp    stamp
+	found    [2]map[string]int // by side: the layer in which a changed file was found
+}
+
+// remember notes where the files of candidates lie, so that reading them does not
+// ask every layer again.
+func (s *source) remember(cands []candidate) {
+	for i := range s.found {
+		s.found[i] = make(map[string]int, len(cands))
+	}
+	for _, c := range cands {
+		for i, n := range []*node{changeset.Before: c.before, changeset.After: c.after} {
+			if n != nil && n.info.Kind == fsop.KindFile {
+				s.found[i][c.path] = n.at
+			}
+		}
+	}
 }
 
 // Open returns a regular file's contents on one side; the caller closes it. A
@@ -28,6 +45,12 @@ func (s *source) Open(sd changeset.Side, path string) (io.ReadCloser, error) {
 			return nil, staleFault(path)
 		}
 	}
+	if at, ok := s.found[sd][path]; ok {
+		// Not there any more, or something else: the layers are asked.
+		if f, err := s.read(sd, v.layers[at], path); err == nil || fault.Is(err, fault.Stale) {
+			return f, err
+		}
+	}
 	n, err := v.lookup(path)
 	if err != nil {
 		return nil, fault.Wrap("", "read contents", err)
@@ -38,7 +61,11 @@ func (s *source) Open(sd changeset.Side, path string) (io.ReadCloser, error) {
 	if n == nil {
 		return nil, fault.New(fault.NotFound, "read contents", "%q is not there on this side", path)
 	}
-	l := v.layers[n.at]
+	return s.read(sd, v.layers[n.at], path)
+}
+
+// read opens a file of a layer.
+func (s *source) read(sd changeset.Side, l *layer, path string) (io.ReadCloser, error) {
 	f, info, err := l.root.Open(path)
 	if err != nil {
 		return nil, fault.Wrap("", "read contents", err)
