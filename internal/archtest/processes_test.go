@@ -14,7 +14,7 @@ import (
 // starters are the packages that may start programs, and what they start.
 var starters = map[string]string{
 	"internal/gitx":            "git, hardened",
-	"internal/cli":             "the pager",
+	"internal/cli":             "the pager, and gh for an issue",
 	"internal/confine/holder":  "the holder, a second ambit",
 	"internal/confine/native":  "a second ambit that builds the namespaces",
 	"internal/confine/probe":   "inside the boundary: a second ambit and a shell, which it tries",

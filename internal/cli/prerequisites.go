@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
+	"strings"
 
 	"github.com/ambit-run/ambit/ticket"
 )
@@ -15,28 +14,40 @@ import (
 const maxSiblings = 1000
 
 // finishedBefore returns the ids of the tickets that t depends on and that lie
-// beside it with every box done.
+// beside it with every box done. Backlog.md moves what is done from its folder
+// tasks to completed, so that is looked at, too.
 func finishedBefore(t *ticket.Ticket, path string) []string {
 	if len(t.DependsOn) == 0 || path == "" {
 		return nil
 	}
-	dir := filepath.Dir(path)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
+	dir := ticketHome(path)
+	folders := []string{dir}
+	if filepath.Base(dir) == "tasks" {
+		folders = append(folders, filepath.Join(filepath.Dir(dir), "completed"))
 	}
 	var done []string
 	looked := 0
-	for _, e := range entries {
-		name := filepath.Join(dir, e.Name())
-		if filepath.Ext(name) != ".md" || name == path {
+	for _, dir := range folders {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
 			continue
 		}
-		if looked++; looked > maxSiblings {
-			break
-		}
-		if s := readSibling(name); s != nil && slices.Contains(t.DependsOn, s.ID) && s.Finished() {
-			done = append(done, s.ID)
+		for _, e := range entries {
+			name := filepath.Join(dir, e.Name())
+			if filepath.Ext(name) != ".md" || name == path {
+				continue
+			}
+			if looked++; looked > maxSiblings {
+				return done
+			}
+			s := readSibling(name)
+			if s == nil || !s.Finished() {
+				continue
+			}
+			// Ids are compared as within a folder, and counted as they are written.
+			if i := slices.IndexFunc(t.DependsOn, func(id string) bool { return strings.EqualFold(id, s.ID) }); i >= 0 {
+				done = append(done, t.DependsOn[i])
+			}
 		}
 	}
 	return done
@@ -44,19 +55,11 @@ func finishedBefore(t *ticket.Ticket, path string) []string {
 
 // readSibling parses a ticket file; nil if it cannot be read or understood.
 func readSibling(path string) *ticket.Ticket {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	src, err := readRegular(path, path, ticket.DefaultMaxBytes+1)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	src, err := io.ReadAll(io.LimitReader(f, ticket.DefaultMaxBytes+1))
-	if err != nil {
-		return nil
-	}
-	t, found := ticket.Parse(path, src, ticket.Options{})
+	t, found := ticket.Parse(path, src, ticket.Options{Format: ticket.FormatAuto})
 	if ticket.AsError("", found) != nil {
 		return nil
 	}

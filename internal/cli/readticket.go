@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -51,33 +50,20 @@ func (d *deps) stageRequest(ctx context.Context, cmd *cobra.Command, o *runOptio
 
 // readTicket reads a ticket file, or stdin for "-". path is absolute, "" for stdin.
 func (d *deps) readTicket(name, dir string) (src []byte, path string, err error) {
-	in := io.Reader(d.stdin)
-	if name == "-" {
-		if terminalOf(d.stdin) != nil {
-			return nil, "", &usageError{message: "a ticket from stdin needs a pipe or file, and stdin is a terminal", hint: "write it as … - < ticket.md"}
-		}
-	} else {
-		path = absolute(dir, name)
-		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-		if err != nil {
-			return nil, "", fileFault("read ticket", name, err)
-		}
-		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			return nil, "", fileFault("read ticket", name, err)
-		}
-		if !info.Mode().IsRegular() {
-			return nil, "", fault.New(fault.Invalid, "read ticket", "%s is not a regular file", name).WithHint("a ticket is a Markdown file; - reads stdin")
-		}
-		in = f
-	}
 	// One byte more than a ticket may have, so that the parser sees the excess.
-	src, err = io.ReadAll(io.LimitReader(in, ticket.DefaultMaxBytes+1))
-	if err != nil {
+	const limit = ticket.DefaultMaxBytes + 1
+	if name != "-" {
+		path = absolute(dir, name)
+		src, err = readRegular(name, path, limit)
+		return src, path, err
+	}
+	if terminalOf(d.stdin) != nil {
+		return nil, "", &usageError{message: "a ticket from stdin needs a pipe or file, and stdin is a terminal", hint: "write it as … - < ticket.md"}
+	}
+	if src, err = io.ReadAll(io.LimitReader(d.stdin, limit)); err != nil {
 		return nil, "", fileFault("read ticket", name, err)
 	}
-	return src, path, nil
+	return src, "", nil
 }
 
 // fileFault is the error of a file of the person's that cannot be read.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,7 +62,7 @@ func (d *deps) requestResources(ctx context.Context, asked, given []string, path
 	}
 	base := dir
 	if path != "" {
-		base = filepath.Dir(path)
+		base = ticketHome(path)
 	}
 	wanted, flags := []string{dir}, "--resource ."
 	for _, r := range asked {

@@ -16,10 +16,12 @@ type ticketFlags struct {
 	format     string
 	assume     []string
 	sequential bool
+	cmd        *cobra.Command // whose flags these are, for its context
 }
 
 // register adds the flags to a command.
 func (f *ticketFlags) register(cmd *cobra.Command) {
+	f.cmd = cmd
 	fl := cmd.Flags()
 	choiceFlag(cmd, &f.grammar, "grammar", ticket.Grammars(), nil, "how the ticket is read (default practical)")
 	choiceFlag(cmd, &f.format, "format", ticket.Formats(), nil, "the notation the ticket is in (default auto: whichever it looks like)")
@@ -33,7 +35,7 @@ type understood struct {
 	dag    *ticket.Dag // nil if an error was found
 	found  []fault.Diagnostic
 	src    []byte
-	path   string   // absolute; "" for stdin
+	path   string   // absolute, of a file or a folder; "" for stdin and issues
 	assume []string // tickets that count as done: said to be, or found to be
 }
 
@@ -43,20 +45,23 @@ func (u *understood) err() error { return ticket.AsError("read ticket", u.found)
 // understand reads a ticket and plans it. An error is about the file; what is
 // wrong in it is among what was found.
 func (d *deps) understand(f *ticketFlags, name, dir string) (*understood, error) {
-	src, path, err := d.readTicket(name, dir)
+	in, err := d.ticketInput(f.cmd.Context(), name, dir)
 	if err != nil {
 		return nil, err
 	}
-	d.sources = map[string][]byte{name: src, "stdin": src}
-	u := &understood{src: src, path: path, assume: f.assume}
-	u.Ticket, u.found = ticket.Parse(name, src, ticket.Options{Grammar: f.grammar, Format: pick(f.format, ticket.FormatAuto)})
+	d.sources = in.texts()
+	u := &understood{src: in.src(), path: in.path, assume: f.assume}
+	u.Ticket, u.found = in.parse(ticket.Options{Grammar: f.grammar, Format: f.format})
 	if fault.HasErrors(u.found) {
 		return u, nil
 	}
-	u.assume = append(u.assume[:len(u.assume):len(u.assume)], finishedBefore(u.Ticket, path)...)
+	u.assume = append(u.assume[:len(u.assume):len(u.assume)], finishedBefore(u.Ticket, in.path)...)
 	dag, more := ticket.Build(u.Ticket, ticket.BuildOptions{Sequential: f.sequential, Assume: u.assume})
 	u.dag, u.found = dag, append(u.found, more...)
 	slices.SortStableFunc(u.found, func(a, b fault.Diagnostic) int {
+		if in.folder && a.File != b.File {
+			return natural(a.File, b.File)
+		}
 		if a.Line == 0 || b.Line == 0 { // of the whole file: behind the lines
 			return cmp.Compare(b.Line, a.Line)
 		}
