@@ -74,10 +74,6 @@ func Check(t testing.TB, err error) {
 }
 
 func runInside(spec insideSpec) (string, error) {
-	var raw bytes.Buffer
-	if err := gob.NewEncoder(&raw).Encode(spec); err != nil {
-		return "", err
-	}
 	var attr *syscall.SysProcAttr
 	// A path bound to itself is one that must be readable, no more.
 	spec.Entrance.Mounts = slices.DeleteFunc(slices.Clone(spec.Entrance.Mounts), func(m engine.Mount) bool {
@@ -88,6 +84,10 @@ func runInside(spec insideSpec) (string, error) {
 			return "", err
 		}
 		attr = namespaces()
+	}
+	var raw bytes.Buffer
+	if err := gob.NewEncoder(&raw).Encode(spec); err != nil {
+		return "", err
 	}
 	return again(insideArg, attr, raw.Bytes(), append([]string{
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent", "LC_ALL=C", "LANG=C", "TZ=UTC",
