@@ -1,7 +1,6 @@
 package ticket
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +20,8 @@ func (literal) name() string { return GrammarLiteral }
 const literalAcceptance = "acceptance criteria"
 
 func (literal) read(src *source, t *Ticket, rep *report, _ *Options) {
-	r := &literalReader{src: src, t: t, rep: rep, marks: newLineMarks(len(src.lines))}
+	body, offset := src.original()
+	r := &literalReader{src: src, body: string(body), offset: offset, t: t, rep: rep, marks: newLineMarks(len(src.lines))}
 	r.lines(func(_ literalPlace, line string) {
 		if name, ok := literalHeading(line); ok && name == sectionTasks {
 			r.hasTasks = true
@@ -45,6 +45,8 @@ func (literal) read(src *source, t *Ticket, rep *report, _ *Options) {
 // literalReader reads one ticket line by line.
 type literalReader struct {
 	src      *source
+	body     string // as it was given
+	offset   int    // of body in the source; negative where a byte order mark belongs to it
 	t        *Ticket
 	rep      *report
 	marks    *lineMarks
@@ -62,11 +64,14 @@ type literalPlace struct{ line, column int }
 // it goes with it; a CR elsewhere is a character of the line, as is a byte order
 // mark.
 func (r *literalReader) lines(f func(at literalPlace, line string)) {
-	text, offset := r.src.original()
+	text, offset := r.body, r.offset
+	n := 1 // the line of the source that offset is in
 	for len(text) > 0 {
-		line, rest, _ := bytes.Cut(text, []byte{'\n'})
-		n, column := r.src.at(max(offset, 0))
-		f(literalPlace{n, column}, string(bytes.TrimSuffix(line, []byte{'\r'})))
+		line, rest, _ := strings.Cut(text, "\n")
+		for n < len(r.src.lines) && r.src.lines[n] <= offset {
+			n++
+		}
+		f(literalPlace{n, max(offset, 0) - r.src.lines[n-1] + 1}, strings.TrimSuffix(line, "\r"))
 		offset += len(text) - len(rest)
 		text = rest
 	}
@@ -75,7 +80,10 @@ func (r *literalReader) lines(f func(at literalPlace, line string)) {
 // literalHeading returns the name of the section that a line opens.
 func literalHeading(line string) (name string, ok bool) {
 	title, ok := strings.CutPrefix(line, "## ")
-	return pyLower(pyStrip(title)), ok
+	if !ok {
+		return "", false // most lines
+	}
+	return pyLower(pyStrip(title)), true
 }
 
 func (r *literalReader) line(at literalPlace, line string) {
