@@ -50,8 +50,9 @@ func (e *Engine) chooseRung(ctx context.Context, want Rung) (Confiner, string, e
 	return nil, "", unsupported("choose confinement", "this machine offers no confinement", missing)
 }
 
-// chooseStrategy picks how one resource is isolated.
-func (e *Engine) chooseStrategy(ctx context.Context, want StrategyName, req CreateRequest) (Strategy, string, error) {
+// chooseStrategy picks how one resource is isolated, and notes in the request what
+// the choice expects to copy.
+func (e *Engine) chooseStrategy(ctx context.Context, want StrategyName, req *CreateRequest) (Strategy, string, error) {
 	if want == "" {
 		want = StrategyAuto
 	}
@@ -60,13 +61,14 @@ func (e *Engine) chooseStrategy(ctx context.Context, want StrategyName, req Crea
 		if err != nil {
 			return nil, "", err
 		}
-		probe, err := s.Probe(ctx, req)
+		probe, err := s.Probe(ctx, *req)
 		if err != nil {
 			return nil, "", err
 		}
 		if !probe.OK {
 			return nil, "", unsupported("choose strategy", fmt.Sprintf("strategy %q does not fit %s: %s", want, req.Resource.Path, probe.Reason), probe.Missing)
 		}
+		req.Expect = probe.Bytes
 		return s, "asked for", nil
 	}
 	var missing []string
@@ -85,11 +87,12 @@ func (e *Engine) chooseStrategy(ctx context.Context, want StrategyName, req Crea
 			}
 		case StrategyAuto, StrategyCopyOnWrite: // whoever says it can
 		}
-		probe, err := s.Probe(ctx, req)
+		probe, err := s.Probe(ctx, *req)
 		if err != nil {
 			return nil, "", err
 		}
 		if probe.OK {
+			req.Expect = probe.Bytes
 			why := probe.Reason
 			if len(missing) > 0 {
 				why += " (" + strings.Join(missing, "; ") + ")"

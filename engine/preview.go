@@ -85,7 +85,7 @@ func (e *Engine) previewBoxes(ctx context.Context, v *Preview, rs []Resource) er
 		rec := SandboxRecord{
 			ID: req.ID, Resource: r, Lower: req.Lower, Dirty: req.Dirty, Confined: req.Confined,
 		}
-		if s, why, err := e.chooseStrategy(ctx, p.Options.Strategy, req); err != nil {
+		if s, why, err := e.chooseStrategy(ctx, p.Options.Strategy, &req); err != nil {
 			v.miss(err)
 		} else {
 			rec.Strategy, rec.Reason = s.Name(), why

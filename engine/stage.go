@@ -144,7 +144,7 @@ func (e *Engine) stage(ctx context.Context, p *Plan, rs []Resource, obs Observer
 		if err := os.MkdirAll(req.Dir, 0o700); err != nil {
 			return folderFault("stage", err)
 		}
-		strat, reason, err := e.chooseStrategy(ctx, p.Options.Strategy, req)
+		strat, reason, err := e.chooseStrategy(ctx, p.Options.Strategy, &req)
 		if err != nil {
 			return err
 		}

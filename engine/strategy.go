@@ -44,6 +44,8 @@ type Probe struct {
 	OK      bool     `json:"ok"`
 	Reason  string   `json:"reason"`            // why it fits, or the first thing that is missing, one line
 	Missing []string `json:"missing,omitempty"` // everything that is missing, each with what to do
+	// Bytes is the size of the files that Create would copy; 0 = none, or not known.
+	Bytes int64 `json:"bytes,omitempty"`
 }
 
 // CreateRequest is what a strategy needs to make a sandbox.
@@ -64,6 +66,7 @@ type CreateRequest struct {
 	// otherwise have to write the common git directory).
 	Confined bool
 	Now      time.Time
+	Expect   int64 // what the probe said would be copied, Probe.Bytes
 	Progress func(Progress)
 }
 

@@ -36,6 +36,7 @@ const liveEvery = 100 * time.Millisecond
 func newLive(d *deps) *live {
 	l := &live{d: d, st: d.styleFor(d.stderr), out: terminalOf(d.stderr), notices: d.newNotices(), done: make(chan struct{})}
 	l.view.st = l.st
+	l.notices.redraw = func(text string) { l.view.busy = text } // drawn below the tree
 	l.write(hideCursor)
 	l.wait.Go(func() {
 		tick := time.NewTicker(liveEvery)

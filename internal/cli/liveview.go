@@ -16,7 +16,8 @@ type liveView struct {
 	steps []engine.Step
 	last  map[string]string // the newest line of output, by step
 	frame int
-	over  bool // the run has ended: everything is shown once, without a window
+	busy  string // what goes on before the steps, and how far it is
+	over  bool   // the run has ended: everything is shown once, without a window
 }
 
 // viewLine is one line with its width in columns, which its colours hide.
@@ -56,6 +57,9 @@ var spinner = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "
 // lines renders the steps for a terminal of the given size, never wider and
 // never higher than it leaves room for.
 func (v *liveView) lines(now time.Time, width, height int) []viewLine {
+	if v.busy != "" {
+		return []viewLine{v.plainLine(v.busy, width)}
+	}
 	if len(v.steps) == 0 {
 		return nil
 	}

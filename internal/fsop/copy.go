@@ -59,9 +59,12 @@ type CopyStats struct {
 	Files, Dirs, Links          int64 // hard links to a file already copied count as Links
 	Reflinked, Copied           int64 // of Files
 	BytesReflinked, BytesCopied int64
-	Skipped                     []Skipped
-	Lost                        []Skipped // attributes that the destination could not take
-	Unstable                    []string  // files written to while they were copied
+	// BytesDone counts what was dealt with so far, holes, shared blocks and the part
+	// of unfinished files included.
+	BytesDone int64
+	Skipped   []Skipped
+	Lost      []Skipped // attributes that the destination could not take
+	Unstable  []string  // files written to while they were copied
 }
 
 // Skipped is one path that was left out (or one attribute), and why.

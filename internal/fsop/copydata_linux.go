@@ -28,6 +28,14 @@ type copier struct {
 	noClone  atomic.Bool
 	noRange  atomic.Bool
 	stripACL bool // the destination's parents have a default ACL to be undone
+	// done is told how many bytes were dealt with since it was told last; nil = nobody asks.
+	done func(n int64)
+}
+
+func (c *copier) tell(n int64) {
+	if c.done != nil && n > 0 {
+		c.done(n)
+	}
 }
 
 // content fills the empty file dst with the size bytes of src.
@@ -70,14 +78,15 @@ func (c *copier) clone(ctx context.Context, dst, src int, h hash.Hash) (bool, er
 		return false, nil
 	}
 	// The clone has the source's size of this moment: hash the clone itself.
-	if h == nil {
-		return true, nil
-	}
 	var st unix.Stat_t
 	if err := unix.Fstat(dst, &st); err != nil {
 		return true, err
 	}
-	return true, hashRange(ctx, dst, 0, st.Size, h)
+	if h == nil {
+		c.tell(st.Size)
+		return true, nil
+	}
+	return true, c.hashRange(ctx, dst, 0, st.Size, h)
 }
 
 // sparse copies the data between the holes of src and leaves holes in dst.
@@ -93,8 +102,8 @@ func (c *copier) sparse(ctx context.Context, dst, src int, size int64, h hash.Ha
 			return err
 		}
 		data = min(data, size)
-		if h != nil {
-			hashZeros(h, data-off)
+		if err := c.hole(ctx, data-off, h); err != nil {
+			return err
 		}
 		if data == size {
 			break
@@ -135,6 +144,7 @@ func (c *copier) segment(ctx context.Context, dst, src int, off, n int64, h hash
 			return done, err
 		case k > 0:
 			done += int64(k)
+			c.tell(int64(k))
 			continue
 		}
 		break // not to be had, or the end: reading tells which
@@ -157,6 +167,7 @@ func (c *copier) segment(ctx context.Context, dst, src int, off, n int64, h hash
 			return done, err
 		}
 		done += int64(k)
+		c.tell(int64(k))
 	}
 	return done, nil
 }
@@ -175,16 +186,30 @@ func pwriteAll(fd int, b []byte, off int64) error {
 	return nil
 }
 
-func hashZeros(h hash.Hash, n int64) {
-	for n > 0 {
-		k := min(n, int64(len(zeros)))
-		h.Write(zeros[:k])
-		n -= k
+// hole takes n bytes of nothing into the hash. A hole can be of any size.
+func (c *copier) hole(ctx context.Context, n int64, h hash.Hash) error {
+	if h == nil {
+		c.tell(n)
+		return nil
 	}
+	for n > 0 {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		step := min(n, rangeChunk)
+		for left := step; left > 0; {
+			k := min(left, int64(len(zeros)))
+			h.Write(zeros[:k])
+			left -= k
+		}
+		c.tell(step)
+		n -= step
+	}
+	return nil
 }
 
 // hashRange hashes n bytes at off; fewer when the file ends before.
-func hashRange(ctx context.Context, fd int, off, n int64, h hash.Hash) error {
+func (c *copier) hashRange(ctx context.Context, fd int, off, n int64, h hash.Hash) error {
 	bp, _ := copyPool.Get().(*[]byte)
 	defer copyPool.Put(bp)
 	for n > 0 {
@@ -197,6 +222,7 @@ func hashRange(ctx context.Context, fd int, off, n int64, h hash.Hash) error {
 			return err
 		}
 		h.Write(buf[:k])
+		c.tell(int64(k))
 		off, n = off+int64(k), n-int64(k)
 	}
 	return nil

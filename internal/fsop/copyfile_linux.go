@@ -127,7 +127,7 @@ func HashFile(ctx context.Context, d *Dir, rel string) (hexSHA256 string, size i
 		return "", 0, fail("hash file", d.abs(rel), err)
 	}
 	h := &counting{Hash: sha256.New()}
-	if err := hashRange(ctx, fd, 0, 1<<62, h); err != nil {
+	if err := new(copier).hashRange(ctx, fd, 0, 1<<62, h); err != nil {
 		return "", 0, fail("hash file", d.abs(rel), err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), h.n, nil

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -52,6 +53,9 @@ func CopyTree(ctx context.Context, src *Dir, srel string, dst *Dir, drel string,
 		copier: copier{opts: opts.CopyOptions, stripACL: hasDefaultACL(to.fd())},
 		first:  map[inode]*linkGroup{},
 	}
+	if opts.Progress != nil {
+		t.done = t.tally
+	}
 	err = t.run(ctx)
 	t.sortLists()
 	return t.stats, fail("copy tree", dst.abs(drel), err)
@@ -76,6 +80,9 @@ type treeCopy struct {
 	from, to      *descent
 	start, target Identity
 	srel, drel    string
+
+	bytes atomic.Int64 // CopyStats.BytesDone
+	told  atomic.Int64 // what of it Progress was told last
 
 	mu    sync.Mutex // guards what follows and serialises the callbacks
 	stats CopyStats

@@ -38,11 +38,25 @@ func (t *treeCopy) copyBatch(ctx context.Context, b batch) error {
 		}
 	}
 	if t.opts.Progress != nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.opts.Progress(t.stats)
+		t.report(t.bytes.Load())
 	}
 	return nil
+}
+
+// tally counts bytes of files that are being copied, and reports now and then:
+// one file can take minutes.
+func (t *treeCopy) tally(n int64) {
+	now := t.bytes.Add(n)
+	if last := t.told.Load(); now-last >= rangeChunk && t.told.CompareAndSwap(last, now) {
+		t.report(now)
+	}
+}
+
+func (t *treeCopy) report(done int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stats.BytesDone = max(t.stats.BytesDone, done)
+	t.opts.Progress(t.stats)
 }
 
 func (t *treeCopy) copyOne(ctx context.Context, b batch, f batchFile) error {

@@ -192,7 +192,7 @@ func (c *creation) copyTree(ctx context.Context, src *fsop.Dir) error {
 	}
 	if c.req.Progress != nil {
 		opts.Progress = func(st fsop.CopyStats) {
-			c.req.Progress(engine.Progress{Phase: "copy", Done: st.Files, Unit: "files"})
+			c.req.Progress(engine.Progress{Phase: "copy", Done: st.BytesDone, Total: c.req.Expect, Unit: "bytes"})
 		}
 	}
 	st, err := fsop.CopyTree(ctx, src, ".", c.dir, treeDir, opts)

@@ -61,7 +61,7 @@ func (g *gitCopy) copyObjects(ctx context.Context, tree *fsop.Dir, dir, at strin
 	opts.Entry = g.learn(at)
 	if g.c.req.Progress != nil {
 		opts.Progress = func(st fsop.CopyStats) {
-			g.c.req.Progress(engine.Progress{Phase: "copy objects", Done: st.BytesCopied + st.BytesReflinked, Unit: "bytes"})
+			g.c.req.Progress(engine.Progress{Phase: "copy objects", Done: st.BytesDone, Unit: "bytes"})
 		}
 	}
 	st, err := fsop.CopyTree(ctx, d, ".", tree, at, opts)

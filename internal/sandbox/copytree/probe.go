@@ -74,6 +74,10 @@ func (s *Strategy) probe(ctx context.Context, req engine.CreateRequest) (engine.
 	if err != nil {
 		return engine.Probe{}, err
 	}
+	files := size.apparent
+	if size.more {
+		files = 0 // more than was counted
+	}
 	if g := req.Resource.Git; g != nil {
 		if err := s.measureGit(ctx, g, &size); err != nil {
 			return engine.Probe{}, err
@@ -103,7 +107,7 @@ func (s *Strategy) probe(ctx context.Context, req engine.CreateRequest) (engine.
 	if len(missing) > 0 {
 		return no(missing...), nil
 	}
-	return engine.Probe{OK: true, Reason: s.reason(size, shares, info.Type)}, nil
+	return engine.Probe{OK: true, Reason: s.reason(size, shares, info.Type), Bytes: files}, nil
 }
 
 func no(missing ...string) engine.Probe { return engine.Probe{Reason: missing[0], Missing: missing} }
