@@ -100,14 +100,14 @@ func TestC44_ProgressAndDeadline(t *testing.T) {
 	n := 0
 	s.req.Progress = func(p engine.Progress) {
 		n++
-		if p.Done < last.Done || p.Unit != "files" || p.Phase == "" {
+		if p.Done < last.Done || p.Unit != "bytes" || p.Phase == "" {
 			t.Errorf("%+v after %+v", p, last)
 		}
 		last = p
 	}
 	s.create()
 	if n < 2 || last.Done != 300 {
-		t.Errorf("%d reports, the last says %d of 300", n, last.Done)
+		t.Errorf("%d reports, the last says %d of 300 bytes", n, last.Done)
 	}
 	other := newScene(t)
 	write(t, other.src+"/f", "x")
