@@ -32,7 +32,7 @@ func plan(src []byte) (*Dag, string) {
 }
 
 func BenchmarkPlan(b *testing.B) {
-	for _, n := range []int{100, 1000, 10000} {
+	for _, n := range []int{100, 1000, 2800, 10000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			src := largeTicket(n)
 			b.SetBytes(int64(len(src)))

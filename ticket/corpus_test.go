@@ -50,28 +50,30 @@ var (
 	inLines = regexp.MustCompile(`\blines? ([0-9, -]+)`)
 )
 
+// linesIn returns the lines that the detail of a finding lists.
+func linesIn(detail string) (lines []int) {
+	for _, m := range inLines.FindAllStringSubmatch(detail, -1) {
+		for r := range strings.SplitSeq(m[1], ", ") {
+			from, to, ok := strings.Cut(strings.TrimSpace(r), "-")
+			if !ok {
+				to = from
+			}
+			a, _ := strconv.Atoi(from)
+			b, _ := strconv.Atoi(to)
+			for n := a; n <= b; n++ {
+				lines = append(lines, n)
+			}
+		}
+	}
+	return lines
+}
+
 // unaccounted returns the lines with a box that are neither a task nor mentioned
 // in a finding.
 func unaccounted(src []byte, t *Ticket, ds []fault.Diagnostic) []int {
-	known := map[int]bool{}
+	known := mentioned(ds)
 	for i := range t.Tasks {
 		known[t.Tasks[i].Line] = true
-	}
-	for _, d := range ds {
-		known[d.Line] = true
-		for _, m := range inLines.FindAllStringSubmatch(d.Detail, -1) {
-			for r := range strings.SplitSeq(m[1], ", ") {
-				from, to, ok := strings.Cut(strings.TrimSpace(r), "-")
-				if !ok {
-					to = from
-				}
-				a, _ := strconv.Atoi(from)
-				b, _ := strconv.Atoi(to)
-				for n := a; n <= b; n++ {
-					known[n] = true
-				}
-			}
-		}
 	}
 	text := strings.TrimPrefix(string(src), "\ufeff")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")

@@ -21,11 +21,14 @@
 //
 // # Grammar
 //
-// Grammars stand behind one small interface. This version has one, practical:
-// CommonMark, in which every list item with a box is a step unless its section
-// says otherwise. What changes the outcome, or might not be meant, is a
-// diagnostic with line and column; no box disappears without one. What a user
-// has to know is in docs/tickets.md.
+// Grammars stand behind one small interface. The default is practical: CommonMark,
+// in which every list item with a box is a step unless its section says otherwise.
+// What changes the outcome, or might not be meant, is a diagnostic with line and
+// column; no box disappears without one. The other is literal: the regular
+// expressions and section rules of the format exactly, with Python's classes of
+// characters, for whoever needs what another implementation makes of the same
+// file; nothing but a limit and a cycle stops it. What a user has to know is in
+// docs/tickets.md.
 //
 // # Limits
 //
