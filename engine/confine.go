@@ -78,6 +78,15 @@ type Confiner interface {
 	Live(ctx context.Context, planDir string) ([]Entry, error)
 }
 
+// Beginner is a Confiner that can begin to open before the sandboxes are made.
+type Beginner interface {
+	// Begin starts what opening the plan takes whatever it will hold: of the spec
+	// only Plan, PlanDir, Network and Idle are looked at. The next Open of the plan
+	// in this process goes on from there, Close ends it, and so does the end of
+	// this process. What fails here fails in Open again, and is said there.
+	Begin(spec CageSpec)
+}
+
 // Cage is an open confinement of one plan.
 type Cage interface {
 	// Run starts a command inside and waits for it and its whole process tree.

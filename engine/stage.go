@@ -125,6 +125,9 @@ func (e *Engine) stage(ctx context.Context, p *Plan, rs []Resource, obs Observer
 		return err
 	}
 	p.Rung, p.RungWhy = conf.Rung(), why
+	if b, ok := conf.(Beginner); ok && p.Kind == "try" { // a try's command comes at once
+		b.Begin(CageSpec{Plan: p.ID, PlanDir: p.Dir, Network: p.Options.Network, Idle: e.cfg.Idle})
+	}
 	if p.Rung == RungNone {
 		e.notice(obs, p, "confinement: none, because you asked for it: commands run with all your rights")
 	} else if p.Rung != RungNative {
@@ -217,6 +220,15 @@ func checkOptions(o PlanOptions) error {
 // removed stays, owned by the plan's row, and is named.
 func (e *Engine) unstage(ctx context.Context, p *Plan) error {
 	ctx = context.WithoutCancel(ctx)
+	if p.Rung != "" { // nothing may run in what is removed
+		conf, err := e.confiner(p.Rung)
+		if err == nil {
+			err = conf.Close(ctx, CageSpec{Plan: p.ID, PlanDir: p.Dir}, true)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	for i := len(p.Sandboxes) - 1; i >= 0; i-- {
 		rec := p.Sandboxes[i]
 		sb, err := e.attach(ctx, rec)

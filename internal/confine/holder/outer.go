@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -27,7 +28,7 @@ const defaultIdle = 10 * time.Minute
 
 // Descriptors the outer process is started with.
 const (
-	fdConfig = 3 // read end: a Config, then the set-up
+	fdConfig = 3 // read end: a Config, then what to hold
 	fdReady  = 4 // write end: one reply once entries can come, or why not
 )
 
@@ -111,12 +112,16 @@ func runOuter(st Stages, ready *os.File) error {
 		return err
 	}
 	defer o.endInner()
-	var setup json.RawMessage
-	if err := words.Decode(&setup); err != nil {
+	var what held
+	switch err := words.Decode(&what); {
+	case errors.Is(err, io.EOF):
+		return nil // whoever began it does not need it, or is gone
+	case err != nil:
 		return fmt.Errorf("read set-up: %w", err)
 	}
 	cfgFile.Close()
-	if err := o.link.Send(order{Op: "setup", Setup: setup}); err != nil {
+	o.cfg.Spec = what.Spec
+	if err := o.link.Send(order{Op: "setup", Setup: what.Setup}); err != nil {
 		return fmt.Errorf("hand on the set-up: %w", err)
 	}
 	l, err := listen(cfg.Dir)

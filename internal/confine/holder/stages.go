@@ -32,12 +32,11 @@ type Inside struct {
 	Notices []string        // what could not be had, for the log
 }
 
-// Config is what the outer process is started with; the set-up for Stages.Build
-// follows it.
+// Config is what the outer process is started with; what it shall hold follows.
 type Config struct {
 	Plan    string `json:"plan"`
-	Dir     string `json:"dir"`  // the holder's folder: socket, lease, locks, log
-	Spec    string `json:"spec"` // hash of the spec it holds
+	Dir     string `json:"dir"` // the holder's folder: socket, lease, locks, log
+	Spec    string `json:"-"`   // hash of the spec it holds
 	IdleNS  int64  `json:"idle_ns"`
 	HostNet bool   `json:"host_net"`
 }

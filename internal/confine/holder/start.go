@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ambit-run/ambit/engine"
@@ -32,8 +31,10 @@ type Client struct {
 // Start attaches to the plan's live holder if it holds exactly cfg.Spec. One
 // that holds another spec is replaced when nothing runs in it, else the error is
 // a conflict that names the entries. With none alive, setup is asked for the
-// new holder's set-up and one is started. Safe to call from several processes.
-func Start(ctx context.Context, cfg Config, setup func() (json.RawMessage, error)) (*Client, error) {
+// new holder's set-up and one is started, or begun completed; begun may be nil,
+// and is used up in any case. Safe to call from several processes.
+func Start(ctx context.Context, cfg Config, begun *Begun, setup func() (json.RawMessage, error)) (*Client, error) {
+	defer func() { begun.Drop() }()
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fault.Wrap(fault.Unavailable, "open holder", err)
 	}
@@ -58,7 +59,12 @@ func Start(ctx context.Context, cfg Config, setup func() (json.RawMessage, error
 			return nil, err
 		}
 	}
-	l, err := launch(ctx, cfg, setup)
+	if begun == nil {
+		if begun, err = Begin(cfg); err != nil {
+			return nil, err
+		}
+	}
+	l, err := begun.complete(ctx, cfg.Spec, setup)
 	if err != nil {
 		return nil, err
 	}
@@ -122,76 +128,6 @@ func ask(dir string, req request) (*reply, error) {
 		return nil, err
 	}
 	return &r, nil
-}
-
-// launch starts the outer process and returns its lease when it is ready. The
-// set-up is computed while the processes start: both take as long.
-func launch(ctx context.Context, cfg Config, setup func() (json.RawMessage, error)) (*Lease, error) {
-	fail := func(err error) (*Lease, error) { return nil, fault.Wrap(fault.Unavailable, "start holder", err) }
-	log, err := os.OpenFile(filepath.Join(cfg.Dir, logName), os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return fail(err)
-	}
-	defer log.Close()
-	from, _ := log.Seek(0, io.SeekEnd)
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return fail(err)
-	}
-	defer null.Close()
-	cfgR, cfgW, err := os.Pipe()
-	if err != nil {
-		return fail(err)
-	}
-	defer cfgW.Close()
-	readyR, readyW, err := os.Pipe()
-	if err != nil {
-		cfgR.Close()
-		return fail(err)
-	}
-	defer readyR.Close()
-	p, err := os.StartProcess(selfExe, []string{argv0, ArgOuter, cfg.Plan}, &os.ProcAttr{
-		Dir: "/", Env: []string{"AMBIT_PLAN=" + cfg.Plan},
-		Files: []*os.File{null, log, log, cfgR, readyW},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
-	})
-	cfgR.Close()
-	readyW.Close()
-	if err != nil {
-		return fail(err)
-	}
-	remember(p)
-	stop := context.AfterFunc(ctx, func() { _ = readyR.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-	// A process that ended already says why on the other pipe.
-	if err := json.NewEncoder(cfgW).Encode(cfg); err != nil && !errors.Is(err, syscall.EPIPE) {
-		return fail(err)
-	}
-	raw, err := setup()
-	if err != nil {
-		cfgW.Close() // without a set-up it ends, and what it has started with it
-		_, _ = io.Copy(io.Discard, readyR)
-		return nil, err
-	}
-	if err := json.NewEncoder(cfgW).Encode(raw); err != nil && !errors.Is(err, syscall.EPIPE) {
-		return fail(err)
-	}
-	cfgW.Close()
-	var r reply
-	if err := json.NewDecoder(readyR).Decode(&r); err != nil {
-		if ctx.Err() != nil {
-			_ = p.Kill()
-			return nil, fault.Wrap("", "start holder", context.Cause(ctx))
-		}
-		return nil, fault.New(fault.Unavailable, "start holder", "the holder did not start: %s", logTail(cfg.Dir, from))
-	}
-	if err := r.Failure.Err(); err != nil {
-		return nil, err
-	}
-	if r.Lease == nil {
-		return nil, fault.New(fault.Internal, "start holder", "the holder is ready but sent no lease")
-	}
-	return r.Lease, nil
 }
 
 // logTail returns what the log has gained since from, bounded.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
@@ -16,11 +17,16 @@ import (
 
 // Confiner is the native rung. The zero value is not usable; see New.
 type Confiner struct {
-	host view.Host
-	weak weakness // see sabotage.go
+	host  view.Host
+	weak  weakness // see sabotage.go
+	mu    sync.Mutex
+	begun map[string]*holder.Begun // by plan folder
 }
 
-var _ engine.Confiner = (*Confiner)(nil)
+var (
+	_ engine.Confiner = (*Confiner)(nil)
+	_ engine.Beginner = (*Confiner)(nil)
+)
 
 // New returns the native rung over the given machine.
 func New(host view.Host) *Confiner { return &Confiner{host: host} }
@@ -38,11 +44,37 @@ func (c *Confiner) Open(ctx context.Context, spec engine.CageSpec) (engine.Cage,
 	cfg := holder.Config{
 		Plan: spec.Plan, Dir: dir, Spec: hash, IdleNS: int64(spec.Idle), HostNet: spec.Network == engine.NetworkHost || c.weak.hostNet,
 	}
-	client, err := holder.Start(ctx, cfg, func() (json.RawMessage, error) { return c.setup(spec, dir) })
+	client, err := holder.Start(ctx, cfg, c.take(spec.PlanDir), func() (json.RawMessage, error) { return c.setup(spec, dir) })
 	if err != nil {
 		return nil, err
 	}
 	return &cage{confiner: c, client: client, spec: spec}, nil
+}
+
+// Begin starts the plan's holder before it is known what it holds; see
+// engine.Beginner.
+func (c *Confiner) Begin(spec engine.CageSpec) {
+	b, err := holder.Begin(holder.Config{
+		Plan: spec.Plan, Dir: holder.Dir(spec.PlanDir), IdleNS: int64(spec.Idle), HostNet: spec.Network == engine.NetworkHost || c.weak.hostNet,
+	})
+	if err != nil {
+		return // Open tries again, and says why not
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.begun == nil {
+		c.begun = map[string]*holder.Begun{}
+	}
+	c.begun[spec.PlanDir] = b
+}
+
+// take returns what was begun for a plan, once; nil when nothing was.
+func (c *Confiner) take(planDir string) *holder.Begun {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := c.begun[planDir]
+	delete(c.begun, planDir)
+	return b
 }
 
 // setup makes the folders the layout needs and computes it.
@@ -65,6 +97,7 @@ func (c *Confiner) setup(spec engine.CageSpec, dir string) (json.RawMessage, err
 
 // Close ends the plan's holder; see engine.Confiner.
 func (c *Confiner) Close(ctx context.Context, spec engine.CageSpec, force bool) error {
+	c.take(spec.PlanDir).Drop()
 	return holder.Close(ctx, spec.PlanDir, force)
 }
 
