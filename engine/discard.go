@@ -31,12 +31,18 @@ func (e *Engine) Discard(ctx context.Context, plan string) (*Plan, error) {
 		if err := c.close(ctx, false); err != nil {
 			return err
 		}
-		p.DiscardedAs, p.DiscardedAt = p.Status, e.deps.Now()
+		p.DiscardedAs, p.DiscardedAt, p.TrashBytes = p.Status, e.deps.Now(), e.folderBytes(ctx, p.Dir)
 		p.Status = PlanDiscarded
 		if err := e.record(ctx, p, "plan.discarded", nil); err != nil {
 			return err
 		}
-		return e.finishDiscard(ctx, p)
+		if err := e.finishDiscard(ctx, p); err != nil {
+			return err
+		}
+		if e.trashDue(p) {
+			p.Notices = append(p.Notices, e.emptyTrash(ctx, p.ID)...)
+		}
+		return nil
 	})
 	return out, err
 }
@@ -138,35 +144,4 @@ func (e *Engine) Restore(ctx context.Context, plan string) (*Plan, error) {
 	p.Status, p.DiscardedAs = p.DiscardedAs, ""
 	err = e.record(ctx, p, "plan.restored", nil)
 	return p, errors.Join(err, lock.unlock(ctx))
-}
-
-// emptyTrash removes discarded plans whose time is over, with what they made
-// outside their folder. A plan that refuses to go stays and is named.
-func (e *Engine) emptyTrash(ctx context.Context, ps []*Plan) []string {
-	var said []string
-	for _, p := range ps {
-		if p.Status != PlanDiscarded || e.deps.Now().Sub(p.DiscardedAt) < e.cfg.TrashAge {
-			continue
-		}
-		if err := e.purge(ctx, p); err != nil {
-			said = append(said, "kept discarded plan "+p.ID+": "+err.Error())
-			continue
-		}
-		said = append(said, "removed plan "+p.ID+", discarded "+p.DiscardedAt.Local().Format("2006-01-02"))
-	}
-	return said
-}
-
-// purge destroys a discarded plan for good, at the place its sandboxes know.
-func (e *Engine) purge(ctx context.Context, p *Plan) error {
-	from := filepath.Join(e.trashDir(), p.ID)
-	if _, err := os.Lstat(from); err == nil {
-		if err := os.Rename(from, p.Dir); err != nil {
-			return folderFault("empty trash", err)
-		}
-	}
-	if err := e.unstage(ctx, p); err != nil {
-		return errors.Join(err, e.finishDiscard(ctx, p))
-	}
-	return nil
 }

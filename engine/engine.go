@@ -27,6 +27,9 @@ type Config struct {
 	Idle time.Duration
 	// TrashAge is how long a discarded plan can be restored. Zero means 30 days.
 	TrashAge time.Duration
+	// TrashBytes is how much all discarded plans may hold, in bytes, before the
+	// oldest go. Zero means 10 GiB; Unlimited is no limit.
+	TrashBytes int64
 	// Version names this build; a cached proof of another build does not count.
 	Version string
 }
@@ -78,7 +81,10 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 		cfg.Idle = 10 * time.Minute
 	}
 	if cfg.TrashAge == 0 {
-		cfg.TrashAge = 30 * 24 * time.Hour
+		cfg.TrashAge = defaultTrashAge
+	}
+	if cfg.TrashBytes == 0 {
+		cfg.TrashBytes = defaultTrashBytes
 	}
 	if deps.Author == nil {
 		deps.Author = func(context.Context, Resource) string { return "" }

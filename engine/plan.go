@@ -50,6 +50,7 @@ type Plan struct {
 	AgentTTY    bool            `json:"agent_tty,omitempty"`    // the agent wants a terminal, and its prompt by placeholder
 	DiscardedAs PlanStatus      `json:"discarded_as,omitempty"` // what it was before the trash
 	DiscardedAt time.Time       `json:"discarded_at,omitzero"`
+	TrashBytes  int64           `json:"trash_bytes,omitempty"` // what it held on the disk when it was discarded
 }
 
 // PlanOptions are the flags a plan was made with; a resume keeps them.

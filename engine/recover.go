@@ -294,5 +294,6 @@ func (e *Engine) sweep(ctx context.Context, ps []*Plan) ([]string, error) {
 			}
 		}
 	}
-	return append(said, e.emptyTrash(ctx, ps)...), nil
+	said = append(said, e.emptyTrash(ctx, "")...)
+	return append(said, e.collectBases(ctx)...), nil
 }

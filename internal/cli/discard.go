@@ -67,6 +67,14 @@ func runDiscard(ctx context.Context, d *deps, o *discardOptions) error {
 	if d.json {
 		return d.emit(planObject{p}, exitDone)
 	}
-	fmt.Fprintf(d.stderr, "discarded %s; `ambit restore %s` brings it back\n", p.ID, p.ID)
+	d.discarded(t.plan, p)
 	return nil
+}
+
+// discarded says what a discard did, and what it meant for older plans in the trash.
+func (d *deps) discarded(was, p *engine.Plan) {
+	fmt.Fprintf(d.stderr, "discarded %s; `ambit restore %s` brings it back\n", p.ID, p.ID)
+	for _, n := range p.Notices[min(len(was.Notices), len(p.Notices)):] {
+		fmt.Fprintf(d.stderr, "ambit: %s\n", visible(n))
+	}
 }

@@ -143,7 +143,7 @@ func (d *deps) afterTry(ctx context.Context, svc engine.Service, res *engine.Try
 		}
 		out.Plan, out.Decision = p, "discarded"
 		if !d.json {
-			fmt.Fprintf(d.stderr, "discarded; `ambit restore %s` brings it back\n", p.ID)
+			d.discarded(res.Plan, p)
 		}
 	}
 	if out.Decision == "kept" && !d.json {

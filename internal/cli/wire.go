@@ -53,6 +53,7 @@ func newService(ctx context.Context, cfg config.Config) (engine.Service, func() 
 	}
 	eng, err := engine.New(engine.Config{
 		StateDir: state, HomeDir: home, UID: os.Geteuid(), StepTimeout: cfg.Timeout, Version: buildID(),
+		TrashAge: cfg.TrashMaxAge, TrashBytes: cfg.TrashMaxBytes,
 	}, engine.Deps{
 		Store:      store,
 		Discoverer: discover.New(git, home),

@@ -36,6 +36,12 @@ type Config struct {
 	// "less -FRX". "cat" or an empty string written out means none.
 	Pager string
 
+	// TrashMaxBytes is how much all discarded plans may hold, in bytes, before the
+	// oldest go for good. Default 10 GiB; engine.Unlimited = no limit.
+	TrashMaxBytes int64
+	// TrashMaxAge is how long a discarded plan can be restored. Default 30 days.
+	TrashMaxAge time.Duration
+
 	// Origins says where each value that is not a default came from, by key.
 	Origins map[string]string
 }
@@ -53,6 +59,10 @@ func defaults() Config {
 		OnFailure: "stop",
 		Timeout:   DefaultTimeout,
 		Pager:     "less -FRX",
-		Origins:   map[string]string{},
+
+		TrashMaxBytes: 10 << 30,
+		TrashMaxAge:   30 * 24 * time.Hour,
+
+		Origins: map[string]string{},
 	}
 }

@@ -67,7 +67,7 @@ func TestDefaults(t *testing.T) {
 	want := Config{
 		StateDir: filepath.Join(w.home, ".local", "state", "ambit"),
 		Confine:  "auto", Network: "none", Home: "tools", Strategy: "auto", Dirty: "carry", OnFailure: "stop",
-		Timeout: time.Hour, Pager: "less -FRX", Origins: map[string]string{},
+		Timeout: time.Hour, Pager: "less -FRX", TrashMaxBytes: 10 << 30, TrashMaxAge: 30 * 24 * time.Hour, Origins: map[string]string{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -111,6 +113,20 @@ func keys() []key {
 			name: "pager", env: "AMBIT_PAGER",
 			access: one(func(c *Config) *string { return &c.Pager }),
 		},
+		{
+			name: "trash.max_bytes", env: "AMBIT_TRASH_MAX_BYTES",
+			access: access{
+				func(c *Config) []string { return []string{strconv.FormatInt(c.TrashMaxBytes, 10)} },
+				func(c *Config, v []string) (err error) { c.TrashMaxBytes, err = parseBytes(v[0]); return err },
+			},
+		},
+		{
+			name: "trash.max_age", env: "AMBIT_TRASH_MAX_AGE",
+			access: access{
+				func(c *Config) []string { return []string{c.TrashMaxAge.String()} },
+				func(c *Config, v []string) (err error) { c.TrashMaxAge, err = parseAge(v[0]); return err },
+			},
+		},
 	}
 }
 
@@ -119,6 +135,39 @@ func ParseTimeout(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
 		return 0, fmt.Errorf("%q is not a duration; write it like 90s, 10m or 1h30m", s)
+	}
+	return d, nil
+}
+
+// parseBytes reads a size such as "500MB", "10GiB" or "1048576"; "unlimited" is one, too.
+func parseBytes(s string) (int64, error) {
+	if s == "unlimited" {
+		return engine.Unlimited, nil
+	}
+	digits := strings.TrimRight(s, "kKMGTiB")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	unit, ok := map[string]int64{
+		"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+	}[strings.TrimPrefix(s, digits)]
+	if err != nil || !ok || n <= 0 || n > math.MaxInt64/unit {
+		return 0, fmt.Errorf("%q is not a size; write it like 500MB, 10GiB or unlimited", s)
+	}
+	return n * unit, nil
+}
+
+// parseAge reads a duration of days, "30d", or as ParseTimeout does.
+func parseAge(s string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err != nil || n <= 0 || n > 36500 {
+			return 0, fmt.Errorf("%q is not a number of days; write it like 30d", s)
+		}
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := ParseTimeout(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a time; write it like 30d or 12h", s)
 	}
 	return d, nil
 }
@@ -136,10 +185,17 @@ func (k key) check(values []string) (summary, hint string) {
 			return fmt.Sprintf("%s: %q is not known", k.name, v), "use one of: " + strings.Join(k.values, ", ")
 		}
 	}
-	if k.name == "timeout" {
-		if _, err := ParseTimeout(values[0]); err != nil {
-			return "timeout: " + err.Error(), ""
-		}
+	var err error
+	switch k.name {
+	case "timeout":
+		_, err = ParseTimeout(values[0])
+	case "trash.max_bytes":
+		_, err = parseBytes(values[0])
+	case "trash.max_age":
+		_, err = parseAge(values[0])
+	}
+	if err != nil {
+		return k.name + ": " + err.Error(), ""
 	}
 	return "", ""
 }

@@ -62,24 +62,33 @@ func (s *Strategy) openBases(ctx context.Context, basesDir string, r engine.Reso
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.openRoot(r.Git.CommonDir)
+	name, err := s.basesName(r.Git.CommonDir)
 	if err != nil {
 		return nil, err
 	}
-	info, err := d.Stat(".")
-	if err := errors.Join(err, d.Close()); err != nil {
-		return nil, err
-	}
-	id := identityOf(info, "")
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", r.Git.CommonDir, id.Ino, id.Birth))
 	b := &repoBases{
 		strat: s, repo: plain, now: now, state: filepath.Dir(basesDir),
-		dir: filepath.Join(basesDir, hex.EncodeToString(sum[:8])),
+		dir: filepath.Join(basesDir, name),
 	}
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make folder of bases: %w", err)
 	}
 	return b, nil
+}
+
+// basesName names the folder of a repository's bases.
+func (s *Strategy) basesName(commonDir string) (string, error) {
+	d, err := s.openRoot(commonDir)
+	if err != nil {
+		return "", err
+	}
+	info, err := d.Stat(".")
+	if err := errors.Join(err, d.Close()); err != nil {
+		return "", err
+	}
+	id := identityOf(info, "")
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", commonDir, id.Ino, id.Birth))
+	return hex.EncodeToString(sum[:8]), nil
 }
 
 // claim makes sure that a base of the commit exists, and marks that the sandbox
