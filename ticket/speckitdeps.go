@@ -42,13 +42,30 @@ type dependencyReader struct {
 	satisfied []int // lines about stories and phases that hold as the file stands
 	against   []int // those that do not
 	unknown   []int // lines that name a task which is not there
+
+	stories, phases map[string]*extent // by number; nil = not collected yet
+	named           int                // tasks that lines stood for so far
 }
 
 // group is a run of ids in a line, and the tasks they stand for.
 type group struct {
 	span
-	tasks []int
-	wide  bool // stories and phases, not single tasks
+	extent
+	tasks []int // ascending; none of stories and phases
+	wide  bool  // there are stories and phases among them
+}
+
+// extent is the first and the last of some tasks; 0 = none.
+type extent struct{ first, last int }
+
+func (e *extent) add(first, last int) {
+	if first == 0 {
+		return
+	}
+	if e.first == 0 || first < e.first {
+		e.first = first
+	}
+	e.last = max(e.last, last)
 }
 
 // relation says which of two groups waits for the other.
@@ -62,7 +79,7 @@ const (
 )
 
 func (d *dependencyReader) line(n int, s string) {
-	if len(s) > 4096 || boxLike([]byte(s)) || strings.HasPrefix(strings.TrimSpace(s), "#") {
+	if len(s) > 4096 || d.named > MaxEdges || d.refs > MaxEdges || boxLike([]byte(s)) || strings.HasPrefix(strings.TrimSpace(s), "#") {
 		return
 	}
 	groups, missing := d.groups(s)
@@ -110,12 +127,11 @@ func (d *dependencyReader) line(n int, s string) {
 // state makes the tasks of one group wait for those of another. Of stories and
 // phases it is only checked that they stand in that order: the file's order rules.
 func (d *dependencyReader) state(n int, then, first group) {
-	if len(then.tasks) == 0 || len(first.tasks) == 0 {
+	if then.first == 0 || first.first == 0 {
 		return
 	}
-	inOrder := slices.Max(first.tasks) < slices.Min(then.tasks)
 	if then.wide || first.wide || len(then.tasks)*len(first.tasks) > maxFan*maxFan {
-		if inOrder {
+		if first.last < then.first {
 			d.satisfied = append(d.satisfied, n)
 		} else {
 			d.against = append(d.against, n)
@@ -140,19 +156,22 @@ func (d *dependencyReader) groups(s string) (groups []group, missing bool) {
 			i++
 			continue
 		}
-		tasks, wide, end, ok := d.one(s, i)
+		tasks, over, wide, end, ok := d.one(s, i)
 		if !ok {
 			i++
 			continue
 		}
 		missing = missing || !wide && len(tasks) == 0
-		g := group{span: span{i, end}, tasks: tasks, wide: wide}
-		if n := len(groups); n > 0 && joined(s[groups[n-1].end:i]) {
-			groups[n-1].tasks = append(groups[n-1].tasks, tasks...)
-			groups[n-1].wide = groups[n-1].wide || wide
-			groups[n-1].end = end
-		} else {
-			groups = append(groups, g)
+		if n := len(groups); n == 0 || !joined(s[groups[n-1].end:i]) {
+			groups = append(groups, group{span: span{i, end}})
+		}
+		g := &groups[len(groups)-1]
+		g.end, g.wide = end, g.wide || wide
+		g.add(over.first, over.last)
+		g.tasks = append(g.tasks, tasks...)
+		if n := len(tasks); n > 0 {
+			g.add(slices.Min(tasks), slices.Max(tasks))
+			d.named += n
 		}
 		i = end
 	}
@@ -163,44 +182,78 @@ func (d *dependencyReader) groups(s string) (groups []group, missing bool) {
 	return groups, missing
 }
 
-// one reads one id at s[i:]: T001, T001-T004, US1, User Story 1, Phase 2.
-func (d *dependencyReader) one(s string, i int) (tasks []int, wide bool, end int, ok bool) {
+// one reads one id at s[i:]: T001, T001-T004, US1, User Story 1, Phase 2. Of the
+// latter it returns where their tasks begin and end.
+func (d *dependencyReader) one(s string, i int) (tasks []int, over extent, wide bool, end int, ok bool) {
 	if i+1 < len(s) && s[i]|0x20 == 't' && isDigit(s[i+1]) {
 		ref, ok := oneID(s, i)
 		if !ok {
 			if ref, ok = bareLabel(s, i); !ok {
-				return nil, false, 0, false
+				return nil, over, false, 0, false
 			}
 		}
 		ref = extendRange(s, ref)
 		if ref.ends != nil {
 			tasks, _ = d.x.between(ref.ends.from, ref.ends.to)
-			return tasks, false, ref.end, true
+			return tasks, over, false, ref.end, true
 		}
 		l, ok := parseLabel(ref.text)
 		if !ok || l.family != "t" {
-			return nil, false, 0, false
+			return nil, over, false, 0, false
 		}
 		if n, _ := d.x.find(ref.text); n > 0 {
 			tasks = []int{n}
 		}
-		return tasks, false, ref.end, true
+		return tasks, over, false, ref.end, true
 	}
-	for _, w := range []string{"user story ", "user stories ", "us-", "us"} {
+	for _, w := range []string{"user story ", "user stories ", "us-", "us", "phases ", "phase "} {
 		if hasPrefixFold(s[i:], w) {
 			if n := leadingNumber(s[i+len(w):]); n != "" {
-				return d.story(n), true, i + len(w) + len(n), true
+				d.collect()
+				of := d.stories[n]
+				if w[0] == 'p' {
+					of = d.phases[n]
+				}
+				if of != nil {
+					over = *of
+				}
+				return nil, over, true, i + len(w) + len(n), true
 			}
 		}
 	}
-	for _, w := range []string{"phases ", "phase "} {
-		if hasPrefixFold(s[i:], w) {
-			if n := leadingNumber(s[i+len(w):]); n != "" {
-				return d.phase(n), true, i + len(w) + len(n), true
-			}
+	return nil, over, false, 0, false
+}
+
+// collect finds where the tasks of each story and phase begin and end.
+func (d *dependencyReader) collect() {
+	if d.stories != nil {
+		return
+	}
+	d.stories, d.phases = map[string]*extent{}, map[string]*extent{}
+	numbers := make([]string, len(d.heads)+1) // of the phase that a part lies in
+	for k, h := range d.heads {
+		numbers[k+1] = numbers[k]
+		if p := phaseNumber(h.title); p != "" {
+			numbers[k+1] = p
+		} else if h.level <= 2 {
+			numbers[k+1] = ""
 		}
 	}
-	return nil, false, 0, false
+	for i := range d.t.Tasks {
+		t := &d.t.Tasks[i]
+		for _, in := range []struct {
+			of  map[string]*extent
+			key string
+		}{{d.stories, strings.TrimPrefix(strings.TrimPrefix(t.Story, "US"), "-")}, {d.phases, numbers[t.part]}} {
+			if in.key == "" {
+				continue
+			}
+			if in.of[in.key] == nil {
+				in.of[in.key] = &extent{}
+			}
+			in.of[in.key].add(t.Index, t.Index)
+		}
+	}
 }
 
 // bareLabel reads T001 where a letter of another script follows, as in T008は.
@@ -212,33 +265,6 @@ func bareLabel(s string, i int) (idRef, bool) {
 	ref := idRef{text: s[i:end], start: i, end: end}
 	_, ok := parseLabel(ref.text)
 	return ref, ok
-}
-
-func (d *dependencyReader) story(n string) (tasks []int) {
-	for i := range d.t.Tasks {
-		if s := strings.TrimPrefix(strings.TrimPrefix(d.t.Tasks[i].Story, "US"), "-"); s == n {
-			tasks = append(tasks, i+1)
-		}
-	}
-	return tasks
-}
-
-func (d *dependencyReader) phase(n string) (tasks []int) {
-	numbers := make([]string, len(d.heads)+1) // of the phase that a part lies in
-	for k, h := range d.heads {
-		numbers[k+1] = numbers[k]
-		if p := phaseNumber(h.title); p != "" {
-			numbers[k+1] = p
-		} else if h.level <= 2 {
-			numbers[k+1] = ""
-		}
-	}
-	for i := range d.t.Tasks {
-		if numbers[d.t.Tasks[i].part] == n {
-			tasks = append(tasks, i+1)
-		}
-	}
-	return tasks
 }
 
 // joined reports whether what stands between two ids only lists them.
