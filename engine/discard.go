@@ -36,7 +36,7 @@ func (e *Engine) Discard(ctx context.Context, plan string) (*Plan, error) {
 		if err := e.record(ctx, p, "plan.discarded", nil); err != nil {
 			return err
 		}
-		return e.finishDiscard(ctx, p)
+		return errors.Join(e.finishDiscard(ctx, p), e.releaseScope(ctx, p))
 	})
 	return out, err
 }
