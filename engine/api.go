@@ -49,6 +49,7 @@ type StageRequest struct {
 	AgentTTY   bool
 	Environ    []string
 	Options    PlanOptions
+	Scope      ScopeMode
 	Observe    Observer
 }
 
@@ -57,6 +58,7 @@ type RunRequest struct {
 	Plan    string
 	Environ []string
 	Console Console
+	Scope   ScopeMode
 	Observe Observer
 }
 

@@ -36,7 +36,7 @@ func (e *Engine) Discard(ctx context.Context, plan string) (*Plan, error) {
 		if err := e.record(ctx, p, "plan.discarded", nil); err != nil {
 			return err
 		}
-		if err := e.finishDiscard(ctx, p); err != nil {
+		if err := errors.Join(e.finishDiscard(ctx, p), e.releaseScope(ctx, p)); err != nil {
 			return err
 		}
 		if e.trashDue(p) {

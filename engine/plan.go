@@ -38,6 +38,7 @@ type Plan struct {
 	Cwd         string          `json:"cwd"` // where the person stood, canonical
 	Ticket      *TicketRef      `json:"ticket,omitempty"`
 	Agent       []string        `json:"agent,omitempty"` // the agent command after --
+	Scope       []string        `json:"scope,omitempty"` // what the ticket works on: absolute paths
 	Options     PlanOptions     `json:"options"`
 	Rung        Rung            `json:"rung,omitempty"`
 	RungWhy     string          `json:"rung_why,omitempty"`

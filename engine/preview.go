@@ -60,6 +60,10 @@ func (e *Engine) Preview(ctx context.Context, req StageRequest) (*Preview, error
 	}
 	rs, err := e.discover(ctx, req.Dir, req.Spelled, req.Resources)
 	v.miss(err)
+	p.Scope = scopePaths(req.Ticket.Scope, rs)
+	if req.Scope == ScopeConflict {
+		v.miss(e.scopeHeld(ctx, p))
+	}
 	if err := e.previewBoxes(ctx, v, rs); err != nil {
 		return nil, err
 	}

@@ -25,8 +25,11 @@ func (e *Engine) Run(ctx context.Context, req RunRequest) (*RunResult, error) {
 			return fault.New(fault.Conflict, "run", "plan %s has no ticket to run", p.ID).
 				WithHint("it was made by `ambit try`; use `ambit exec %s -- CMD` to go on in it", p.ID)
 		}
+		if _, err := e.claimScope(ctx, p, req.Scope, req.Observe); err != nil {
+			return err
+		}
 		r := &runner{eng: e, plan: p, req: req}
-		return r.run(ctx)
+		return errors.Join(r.run(ctx), e.releaseScope(ctx, p))
 	})
 	return res, err
 }

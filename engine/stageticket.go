@@ -28,7 +28,17 @@ func (e *Engine) Stage(ctx context.Context, req StageRequest) (*Plan, error) {
 	p.Ticket = ticketRef(req)
 	p.Agent, p.AgentTTY = req.Agent, req.AgentTTY
 	p.Steps = planSteps(req.Dag)
+	p.Scope = scopePaths(req.Ticket.Scope, rs)
 	err = func() error {
+		waited, err := e.claimScope(ctx, p, req.Scope, req.Observe)
+		if err != nil {
+			return err
+		}
+		if waited { // what it waited for may have changed where the resources stand
+			if rs, err = e.discover(ctx, req.Dir, req.Spelled, req.Resources); err != nil {
+				return err
+			}
+		}
 		if err := e.stage(ctx, p, rs, req.Observe); err != nil {
 			return err
 		}
@@ -39,7 +49,7 @@ func (e *Engine) Stage(ctx context.Context, req StageRequest) (*Plan, error) {
 		return e.record(ctx, p, "plan.staged", p.Ticket)
 	}()
 	if err != nil {
-		return nil, errors.Join(err, e.unstage(ctx, p), lock.unlock(ctx))
+		return nil, errors.Join(err, e.unstage(ctx, p), e.releaseScope(ctx, p), lock.unlock(ctx))
 	}
 	return p, lock.unlock(ctx)
 }

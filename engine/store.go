@@ -27,6 +27,10 @@ type Store interface {
 	// AcquireLease takes key for the holder, or is a conflict naming the living
 	// holder. A lease whose holder is dead (alive says so) is taken over.
 	AcquireLease(ctx context.Context, l Lease, alive func(Lease) bool) error
+	// AcquireLeases takes all of ls, which are one process's, or none. clash is
+	// asked about every lease of others; its error for one whose holder lives is
+	// returned, and one whose holder is dead is removed.
+	AcquireLeases(ctx context.Context, ls []Lease, alive func(Lease) bool, clash func(held Lease) error) error
 	ReleaseLease(ctx context.Context, l Lease) error
 	Leases(ctx context.Context, prefix string) ([]Lease, error)
 
@@ -48,7 +52,7 @@ type PlanQuery struct {
 // Lease is a claim that dies with its holder: process id, its start token and
 // the boot it belongs to, never age.
 type Lease struct {
-	Key    string    `json:"key"`  // "plan:ID", "scope:PATH", "holder:ID"
+	Key    string    `json:"key"`  // "plan:ID", "scope:ID:PATH", "holder:ID"
 	Plan   string    `json:"plan"` // what it is for
 	PID    int       `json:"pid"`
 	Start  string    `json:"start"`   // field 22 of /proc/PID/stat

@@ -44,7 +44,7 @@ func (d *deps) stageRequest(ctx context.Context, cmd *cobra.Command, o *runOptio
 	opts.Network = network
 	return &engine.StageRequest{
 		Dir: dir, Spelled: spelled, Resources: resources, Ticket: u.Ticket, TicketPath: u.path, TicketSrc: u.src, Dag: u.dag,
-		Agent: o.agent, AgentTTY: o.tty, Environ: d.environ, Options: opts,
+		Scope: o.scope(), Agent: o.agent, AgentTTY: o.tty, Environ: d.environ, Options: opts,
 	}, u, nil
 }
 

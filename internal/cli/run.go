@@ -23,6 +23,8 @@ type runOptions struct {
 	yes       bool
 	to        engine.ApplyTo
 	verbose   bool
+	wait      bool
+	share     bool
 	ticket    string
 	agent     []string
 }
@@ -54,6 +56,9 @@ Ctrl-C ends the running step; --resume goes on from there.`,
 	fl.BoolVar(&o.tty, "tty", false, "give CMD a terminal of its own, joined to yours")
 	fl.BoolVarP(&o.verbose, "verbose", "v", false, "show each line that steps print, instead of the tree")
 	fl.BoolVarP(&o.yes, "yes", "y", false, "apply at the end if every step ended well")
+	fl.BoolVar(&o.wait, "wait", false, "wait while another running plan holds a scope key of the ticket")
+	fl.BoolVar(&o.share, "share", false, "go on although another running plan holds a scope key of the ticket")
+	cmd.MarkFlagsMutuallyExclusive("wait", "share")
 	toFlag(cmd, &o.to)
 	o.planFlags.register(cmd)
 	return cmd
@@ -82,7 +87,7 @@ func (o *runOptions) take(cmd *cobra.Command, args []string) error {
 }
 
 // kept are the flags that make sense on a plan that exists already.
-var kept = []string{"resume", "yes", "to", "verbose", "jobs", "json", "no-pager", "help"}
+var kept = []string{"resume", "yes", "to", "verbose", "jobs", "wait", "share", "json", "no-pager", "help"}
 
 func (o *runOptions) takeResume(cmd *cobra.Command) error {
 	if o.ticket != "" || len(o.agent) > 0 {
@@ -98,6 +103,17 @@ func (o *runOptions) takeResume(cmd *cobra.Command) error {
 		return usagef(cmd, "--resume keeps the options the plan was made with; leave out %s", strings.Join(extra, ", "))
 	}
 	return nil
+}
+
+// scope is what to do where another plan works on the same.
+func (o *runOptions) scope() engine.ScopeMode {
+	switch {
+	case o.wait:
+		return engine.ScopeWait
+	case o.share:
+		return engine.ScopeShare
+	}
+	return engine.ScopeConflict
 }
 
 // runObject is the JSON of run.
@@ -117,7 +133,7 @@ func runRun(ctx context.Context, d *deps, cmd *cobra.Command, o *runOptions) err
 	if err != nil {
 		return err
 	}
-	req := engine.RunRequest{Environ: d.environ, Console: engine.Console{Stdout: d.stderr, Stderr: d.stderr}}
+	req := engine.RunRequest{Environ: d.environ, Scope: o.scope(), Console: engine.Console{Stdout: d.stderr, Stderr: d.stderr}}
 	var svc engine.Service
 	var stage *engine.StageRequest
 	if o.resume != "" {

@@ -82,6 +82,13 @@ func (d *deps) writeStatus(b *strings.Builder, p *engine.Plan, live []engine.Ent
 		row("ticket", "%s", visible(p.Ticket.Path))
 	}
 	row("made", "%s ago in %s", age(now.Sub(p.CreatedAt)), visible(p.Cwd))
+	for i, path := range p.Scope {
+		name := ""
+		if i == 0 {
+			name = "scope"
+		}
+		row(name, "%s", visible(path))
+	}
 	for _, s := range p.Sandboxes {
 		line := fmt.Sprintf("%s  %s", s.Strategy, visible(s.Resource.Path))
 		if s.Lower != "" {

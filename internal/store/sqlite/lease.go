@@ -20,11 +20,7 @@ const leaseColumns = `key, plan, pid, start, boot_id, pid_ns, since`
 // process that holds it: that is no loss.
 func (s *Store) AcquireLease(ctx context.Context, l engine.Lease, alive func(engine.Lease) bool) error {
 	const op = "acquire lease"
-	since, err := toText(l.Since)
-	if err == nil && (l.Key == "" || l.PID <= 0 || l.Start == "" || l.BootID == "") {
-		err = fault.New(fault.Invalid, "", "a lease needs a key and a process: %+v", l)
-	}
-	if err != nil {
+	if err := wellFormed(l); err != nil {
 		return asFault(op, s.path, err)
 	}
 	return s.note(ctx, op, func(tx *sql.Tx) error {
@@ -38,13 +34,81 @@ func (s *Store) AcquireLease(ctx context.Context, l engine.Lease, alive func(eng
 			return fault.New(fault.Conflict, "", "%s is held by process %d since %s", l.Key, held.PID, held.Since.Format(time.RFC3339)).
 				WithHint("wait until process %d is done, or end it", held.PID)
 		}
-		_, err = tx.ExecContext(ctx, `INSERT OR REPLACE INTO leases (`+leaseColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			l.Key, l.Plan, l.PID, l.Start, l.BootID, l.PIDNS, since)
+		return putLease(ctx, tx, l)
+	})
+}
+
+// AcquireLeases takes every lease of ls for their process, or none. clash and
+// alive are asked while the write lock is held, so they must be quick and must not
+// use the Store.
+func (s *Store) AcquireLeases(ctx context.Context, ls []engine.Lease, alive func(engine.Lease) bool, clash func(engine.Lease) error) error {
+	const op = "acquire leases"
+	for _, l := range ls {
+		if err := wellFormed(l); err != nil {
+			return asFault(op, s.path, err)
+		}
+	}
+	return s.note(ctx, op, func(tx *sql.Tx) error {
+		var all []engine.Lease
+		err := each(ctx, tx, func(rows *sql.Rows) error {
+			l, err := scanLease(rows)
+			all = append(all, l)
+			return err
+		}, `SELECT `+leaseColumns+` FROM leases`)
 		if err != nil {
-			return fmt.Errorf("write lease: %w", err)
+			return err
+		}
+		mine := map[string]bool{}
+		for _, l := range ls {
+			mine[l.Key] = true
+		}
+		for _, held := range all {
+			if len(ls) > 0 && sameHolder(held, ls[0]) {
+				continue
+			}
+			err := clash(held)
+			if err == nil && mine[held.Key] {
+				err = fault.New(fault.Conflict, "", "%s is held by process %d", held.Key, held.PID)
+			}
+			switch {
+			case err == nil:
+			case alive == nil || alive(held):
+				return err
+			default:
+				if _, err := tx.ExecContext(ctx, `DELETE FROM leases WHERE key = ?`, held.Key); err != nil {
+					return fmt.Errorf("delete lease: %w", err)
+				}
+			}
+		}
+		for _, l := range ls {
+			if err := putLease(ctx, tx, l); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
+}
+
+func wellFormed(l engine.Lease) error {
+	if l.Key == "" || l.PID <= 0 || l.Start == "" || l.BootID == "" {
+		return fault.New(fault.Invalid, "", "a lease needs a key and a process: %+v", l)
+	}
+	_, err := toText(l.Since)
+	return err
+}
+
+// putLease writes a lease over whatever holds its key.
+func putLease(ctx context.Context, tx *sql.Tx, l engine.Lease) error {
+	since, err := toText(l.Since)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT OR REPLACE INTO leases (`+leaseColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		l.Key, l.Plan, l.PID, l.Start, l.BootID, l.PIDNS, since)
+	if err != nil {
+		return fmt.Errorf("write lease: %w", err)
+	}
+	return nil
 }
 
 // ReleaseLease gives l.Key back. A lease that nobody holds is released already;

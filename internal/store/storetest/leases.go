@@ -141,3 +141,60 @@ func leasePrefix(t *testing.T, o Opener) {
 		}
 	}
 }
+
+// leasesTogether: several leases are taken all or not at all; whoever lives and
+// clashes is told of, whoever is dead and clashes goes, the others stay.
+func leasesTogether(t *testing.T, o Opener) {
+	s := open(t, o)
+	alive := func(l engine.Lease) bool { return l.PID != 1 }
+	clash := func(keys ...string) func(engine.Lease) error {
+		return func(l engine.Lease) error {
+			for _, k := range keys {
+				if l.Key == k {
+					return fault.New(fault.Conflict, "", "%s of %d is in the way", k, l.PID)
+				}
+			}
+			return nil
+		}
+	}
+	mine := []engine.Lease{lease("a", 101), lease("b", 101)}
+	for _, l := range []engine.Lease{lease("dead", 1), lease("dead too", 1), lease("c", 202)} {
+		must(t, s.AcquireLease(t.Context(), l, nil))
+	}
+	want(t, s.AcquireLeases(t.Context(), mine, alive, clash("c", "dead")), fault.Conflict, "c of 202")
+	if got := held(t, s, ""); len(got) != 3 {
+		t.Errorf("after a clash: %v", got)
+	}
+	must(t, s.AcquireLeases(t.Context(), mine, alive, clash("dead")))
+	same(t, held(t, s, ""), []engine.Lease{mine[0], mine[1], lease("c", 202), lease("dead too", 1)})
+	must(t, s.AcquireLeases(t.Context(), mine, alive, clash("a", "b"))) // nobody clashes with itself
+	must(t, s.AcquireLeases(t.Context(), nil, alive, clash()))
+	// A key that another process holds is not taken, whatever clash says.
+	want(t, s.AcquireLeases(t.Context(), []engine.Lease{lease("d", 303), lease("a", 303)}, alive, clash()), fault.Conflict, "a", "101")
+	if got := held(t, s, "d"); len(got) != 1 || got[0].Key != "dead too" {
+		t.Errorf("half of them were taken: %v", got)
+	}
+	want(t, s.AcquireLeases(t.Context(), []engine.Lease{{Key: "k"}}, alive, clash()), fault.Invalid)
+}
+
+// leasesTogetherRace lets many handles take what only one of them can have.
+func leasesTogetherRace(t *testing.T, o Opener) {
+	var won atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 8 {
+		h := open(t, o)
+		wg.Go(func() {
+			ls := []engine.Lease{lease(fmt.Sprintf("x%d", i), 100+i), lease(fmt.Sprintf("y%d", i), 100+i)}
+			err := h.AcquireLeases(t.Context(), ls, always(true), func(engine.Lease) error { return fault.New(fault.Conflict, "", "held") })
+			if err == nil {
+				won.Add(1)
+			} else if !fault.Is(err, fault.Conflict) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if won.Load() != 1 {
+		t.Fatalf("%d processes hold what clashes", won.Load())
+	}
+}

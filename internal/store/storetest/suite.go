@@ -41,6 +41,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		"C6_LeaseOnlyTakenFromDead":  leaseDead,
 		"LeaseRace":                  leaseRace,
 		"LeasesByPrefix":             leasePrefix,
+		"LeasesTogether":             leasesTogether,
+		"LeasesTogetherRace":         leasesTogetherRace,
 		"EventsInOrder":              events,
 		"EventsFromSeveralHandles":   eventsRace,
 		"CanceledContext":            canceled,
