@@ -17,16 +17,19 @@ func TestSplitIgnored(t *testing.T) {
 		created("c", dir), // holds both
 		created("c/x.o", file),
 		created("c/y", file),
-		created("d", dir),                                       // empty
-		{Path: "e", Op: Deleted, Before: dir},                   // gone with ignored things only
-		{Path: "e/x.o", Op: Deleted, Before: file},              //
-		{Path: "f", Op: Modified, Before: dir, After: dir},      // was there before
-		created("f/x.o", file),                                  //
-		created("g", dir),                                       // ignored itself
-		created("g/y", file),                                    //
-		{Path: "h", Op: Modified, Before: file, After: dir},     // was something else
-		created("h/x.o", file),                                  //
-		{Path: "x.o", Op: Modified, Before: file, After: file},  //
+		created("d", dir),                                      // empty
+		{Path: "e", Op: Deleted, Before: dir},                  // gone with ignored things only
+		{Path: "e/x.o", Op: Deleted, Before: file},             //
+		{Path: "f", Op: Modified, Before: dir, After: dir},     // was there before
+		created("f/x.o", file),                                 //
+		created("g", dir),                                      // ignored itself
+		created("g/y", file),                                   //
+		{Path: "h", Op: Modified, Before: file, After: dir},    // was something else
+		created("h/x.o", file),                                 //
+		{Path: "x.o", Op: Modified, Before: file, After: file}, //
+		{Path: "y", Op: Deleted, Before: dir},                  // gone with both: what was ignored keeps the real one
+		{Path: "y/kept", Op: Deleted, Before: file},
+		{Path: "y/x.o", Op: Deleted, Before: file},
 		{Path: "z", Op: Deleted, Before: &Entry{Kind: Symlink}}, //
 	}
 	hit := map[string]bool{"g/": true, "g/y": true}
@@ -46,8 +49,8 @@ func TestSplitIgnored(t *testing.T) {
 		empty         bool
 		kept, ignored string
 	}{
-		{true, "c c/y d f h z", "a a/b a/b/x.o c/x.o e e/x.o f/x.o g g/y h/x.o x.o"},
-		{false, "a a/b c c/y d e f h z", "a/b/x.o c/x.o e/x.o f/x.o g g/y h/x.o x.o"},
+		{true, "c c/y d f h y/kept z", "a a/b a/b/x.o c/x.o e e/x.o f/x.o g g/y h/x.o x.o y y/x.o"},
+		{false, "a a/b c c/y d e f h y y/kept z", "a/b/x.o c/x.o e/x.o f/x.o g g/y h/x.o x.o y/x.o"},
 	} {
 		kept, ignored := SplitIgnored(changes, hit, c.empty)
 		if paths(kept) != c.kept || paths(ignored) != c.ignored {

@@ -1,19 +1,18 @@
 package copytree
 
 import (
-	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
+	"github.com/ambit-run/ambit/internal/sandbox/statefile"
 )
 
 // Folders and files of a sandbox; see the package comment.
 const (
-	stateFile    = "sandbox.json"
+	stateFile    = statefile.Name
 	treeDir      = "tree"
 	buildDir     = "build"
 	oldDir       = "old"
@@ -70,32 +69,10 @@ type checkpoint struct {
 }
 
 func loadState(d *fsop.Dir) (*state, error) {
-	raw, err := fsop.ReadFile(d, stateFile, stateLimit)
-	if err != nil {
-		return nil, err
-	}
-	var st state
-	if err := json.Unmarshal(raw, &st); err != nil {
-		return nil, fault.New(fault.Internal, "read sandbox state", "%s is damaged", filepath.Join(d.Name(), stateFile)).WithCause(err).
-			WithHint("the tree beside it still holds the work; keep the folder and report this")
-	}
-	if st.Format != stateFormat {
-		return nil, fault.New(fault.Unsupported, "read sandbox state", "%s has format %d, this version reads %d", filepath.Join(d.Name(), stateFile), st.Format, stateFormat).
-			WithHint("use the version of ambit that made it")
-	}
-	return &st, nil
+	return statefile.Load[state](d, stateFormat, "the tree beside it still holds the work")
 }
 
-func (st *state) save(d *fsop.Dir) error {
-	raw, err := json.MarshalIndent(st, "", " ")
-	if err != nil {
-		return fmt.Errorf("encode sandbox state: %w", err)
-	}
-	if err := fsop.WriteFileAtomic(d, stateFile, append(raw, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write sandbox state: %w", err)
-	}
-	return nil
-}
+func (st *state) save(d *fsop.Dir) error { return statefile.Save(d, st) }
 
 func (st *state) clone() *state {
 	c := *st

@@ -2,9 +2,7 @@ package none
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 
@@ -12,9 +10,8 @@ import (
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
+	"github.com/ambit-run/ambit/internal/sandbox/statefile"
 )
-
-const stateFile = "sandbox.json"
 
 // NotTracked is the notice of every set and record of this strategy.
 const NotTracked = "not tracked: the strategy none isolates nothing, so commands work on the real resource, and what they change is neither shown nor can it be taken back"
@@ -77,11 +74,7 @@ func create(req engine.CreateRequest) error {
 	if err != nil {
 		return err
 	}
-	raw, err := json.Marshal(state{Plan: req.Plan, ID: req.ID, Confined: req.Confined})
-	if err == nil {
-		err = fsop.WriteFileAtomic(d, stateFile, append(raw, '\n'), 0o600)
-	}
-	return errors.Join(err, d.Close())
+	return errors.Join(statefile.Save(d, state{Plan: req.Plan, ID: req.ID, Confined: req.Confined}), d.Close())
 }
 
 // Attach opens what Create recorded; code not_found when it did not.
@@ -91,16 +84,12 @@ func (Strategy) Attach(_ context.Context, rec engine.SandboxRecord) (engine.Sand
 	if err != nil {
 		return nil, fault.Wrap("", op, err)
 	}
-	raw, err := fsop.ReadFile(d, stateFile, 1<<20)
+	st, err := statefile.Load[state](d, 0, "commands worked on the resource itself") // it never had a format
 	if err := errors.Join(err, d.Close()); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fault.New(fault.NotFound, op, "sandbox %s was never finished", rec.ID).WithCause(err).WithHint("stage the plan again")
 		}
 		return nil, fault.Wrap("", op, err)
-	}
-	var st state
-	if err := json.Unmarshal(raw, &st); err != nil {
-		return nil, fault.Wrap(fault.Internal, op, fmt.Errorf("read %s/%s: %w", rec.Dir, stateFile, err))
 	}
 	if st.Plan != rec.Plan || st.ID != rec.ID {
 		return nil, fault.New(fault.IdentityChanged, op, "%s holds sandbox %s of plan %s, not %s of %s", rec.Dir, st.ID, st.Plan, rec.ID, rec.Plan)

@@ -64,7 +64,12 @@ func (s *Sandbox) changes(ctx context.Context, from, to string, opts engine.Chan
 	if set.Changes, err = d.describe(ctx, kept, drift, set); err != nil {
 		return nil, nil, err
 	}
-	pairRenames(set, src.renamed)
+	changeset.DetectRenames(set)
+	for _, c := range set.Changes {
+		if c.Op == changeset.Renamed {
+			src.renamed[c.Path] = c.From
+		}
+	}
 	set.IgnoredPaths = len(ignored)
 	if opts.KeepIgnored {
 		if set.Ignored, err = d.describe(ctx, ignored, drift, set); err != nil {
@@ -140,19 +145,23 @@ func (d *differ) describe(ctx context.Context, cands []candidate, dr *drift, set
 	return out, nil
 }
 
-// classify splits candidates by the resource's ignore rules. In git a directory
-// exists by what it holds: a new one with only ignored things in it counts as
-// ignored, and so does a deleted one that held anything ignored, since that is
-// not carried and keeps the real directory in place.
+// classify splits candidates by the resource's ignore rules, before anything of
+// the ignored ones is read.
 func classify(ctx context.Context, cands []candidate, elsewhere *[]string, git bool,
 	rules func(context.Context, []string) (map[string]bool, error),
 ) (kept, ignored []candidate, err error) {
 	if rules == nil || len(cands)+len(*elsewhere) == 0 {
 		return cands, nil, nil
 	}
+	list := make([]changeset.Ruled, len(cands))
 	paths := make([]string, 0, len(cands)+len(*elsewhere))
-	for _, c := range cands {
-		paths = append(paths, rulePath(c))
+	for i, c := range cands {
+		n := c.after
+		if n == nil {
+			n = c.before
+		}
+		list[i] = changeset.Ruled{Path: c.path, Dir: n.isDir(), New: c.before == nil, Gone: c.after == nil}
+		paths = append(paths, list[i].IgnorePath())
 	}
 	hit, err := rules(ctx, append(paths, *elsewhere...))
 	if err != nil {
@@ -165,72 +174,12 @@ func classify(ctx context.Context, cands []candidate, elsewhere *[]string, git b
 		}
 	}
 	*elsewhere = out
-
-	// Parents come before their children, so backwards every directory is met
-	// after all that it holds.
-	drop := make([]bool, len(cands))
-	drops, keeps := map[string]bool{}, map[string]bool{} // by parent directory
-	for i := len(cands) - 1; i >= 0; i-- {
-		c := cands[i]
-		newDir, goneDir := c.before == nil && c.after.isDir(), c.after == nil && c.before.isDir()
-		drop[i] = hit[paths[i]] || (git && drops[c.path] && (goneDir || (newDir && !keeps[c.path])))
-		parent, _ := fsop.SplitRel(c.path)
-		if drop[i] {
-			drops[parent] = true
+	for i, drop := range changeset.Ignored(list, hit, git) {
+		if drop {
+			ignored = append(ignored, cands[i])
 		} else {
-			keeps[parent] = true
-		}
-	}
-	for i, c := range cands {
-		if drop[i] {
-			ignored = append(ignored, c)
-		} else {
-			kept = append(kept, c)
+			kept = append(kept, cands[i])
 		}
 	}
 	return kept, ignored, nil
-}
-
-// rulePath spells a path for the ignore rules: directories end with a slash.
-func rulePath(c candidate) string {
-	n := c.after
-	if n == nil {
-		n = c.before
-	}
-	if n.isDir() {
-		return c.path + "/"
-	}
-	return c.path
-}
-
-// pairRenames joins a deleted and a created file of the same contents into one
-// change, where there is exactly one of each. Empty files say nothing.
-func pairRenames(set *changeset.Set, renamed map[string]string) {
-	gone, fresh := map[string][]int{}, map[string][]int{}
-	for i, c := range set.Changes {
-		switch {
-		case c.Op == changeset.Deleted && c.Before.Kind == changeset.File && c.Before.Size > 0 && c.Before.Hash != "":
-			gone[c.Before.Hash] = append(gone[c.Before.Hash], i)
-		case c.Op == changeset.Created && c.After.Kind == changeset.File && c.After.Size > 0:
-			fresh[c.After.Hash] = append(fresh[c.After.Hash], i)
-		}
-	}
-	drop := map[int]bool{}
-	for hash, from := range gone {
-		to := fresh[hash]
-		if len(from) != 1 || len(to) != 1 {
-			continue
-		}
-		old, c := set.Changes[from[0]], &set.Changes[to[0]]
-		c.Op, c.From, c.Before, c.Binary = changeset.Renamed, old.Path, old.Before, old.Binary || c.Binary
-		renamed[c.Path] = old.Path
-		drop[from[0]] = true
-	}
-	out := set.Changes[:0]
-	for i, c := range set.Changes {
-		if !drop[i] {
-			out = append(out, c)
-		}
-	}
-	set.Changes = out
 }

@@ -1,18 +1,16 @@
 package overlay
 
 import (
-	"encoding/json"
-	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
+	"github.com/ambit-run/ambit/internal/sandbox/statefile"
 )
 
 const (
-	stateFile   = "sandbox.json"
+	stateFile   = statefile.Name
 	stateFormat = 1
 	stateLimit  = 16 << 20 // a record of thousands of checkpoints is far below it
 )
@@ -96,32 +94,10 @@ func (id identity) same(o identity) bool {
 }
 
 func loadState(d *fsop.Dir) (*state, error) {
-	raw, err := fsop.ReadFile(d, stateFile, stateLimit)
-	if err != nil {
-		return nil, err
-	}
-	var st state
-	if err := json.Unmarshal(raw, &st); err != nil {
-		return nil, fault.New(fault.Internal, "read sandbox state", "%s is damaged", filepath.Join(d.Name(), stateFile)).WithCause(err).
-			WithHint("the layers beside it still hold the work; keep the folder and report this")
-	}
-	if st.Format != stateFormat {
-		return nil, fault.New(fault.Unsupported, "read sandbox state", "%s has format %d, this version reads %d", filepath.Join(d.Name(), stateFile), st.Format, stateFormat).
-			WithHint("use the version of ambit that made it")
-	}
-	return &st, nil
+	return statefile.Load[state](d, stateFormat, "the layers beside it still hold the work")
 }
 
-func (st *state) save(d *fsop.Dir) error {
-	raw, err := json.MarshalIndent(st, "", " ")
-	if err != nil {
-		return fmt.Errorf("encode sandbox state: %w", err)
-	}
-	if err := fsop.WriteFileAtomic(d, stateFile, append(raw, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write sandbox state: %w", err)
-	}
-	return nil
-}
+func (st *state) save(d *fsop.Dir) error { return statefile.Save(d, st) }
 
 // stateLayers returns the layers of a state by name, lowest first.
 func (st *state) stateLayers(name string) ([]string, error) {
