@@ -30,6 +30,15 @@
 // file; nothing but a limit and a cycle stops it. What a user has to know is in
 // docs/tickets.md.
 //
+// The practical grammar knows formats (Options.Format): notations of other programs.
+// A format adds what else stands in a line and the order that its author means; the
+// boxes are read by the one reader. ParseAll reads several files as one ticket.
+//
+// The order of a list is kept as Sequences: of two steps in different batches of
+// one, the step in the earlier batch is in an earlier wave, as long as it is left to
+// run and waits for nothing that is deferred. A declared dependency is stronger: a
+// step that waits for a later one of the list stands behind it in the sequence.
+//
 // # Limits
 //
 // A file larger than Options.MaxBytes (DefaultMaxBytes, 8 MiB) is refused before

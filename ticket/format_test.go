@@ -147,3 +147,41 @@ func golden(t *testing.T, name, got string) {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
+
+// TestDocumentedFormats: the examples of other notations in docs/tickets.md are
+// taken for what the document says and give its steps, and every format is named.
+func TestDocumentedFormats(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../docs/tickets.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, n := string(doc), 0
+	for {
+		_, after, ok := strings.Cut(rest, "\n````markdown ")
+		if !ok {
+			break
+		}
+		format, after, _ := strings.Cut(after, "\n")
+		src, after, _ := strings.Cut(after, "````\n")
+		_, steps, _ := strings.Cut(after, "```text steps\n")
+		steps, rest, _ = strings.Cut(steps, "```\n")
+		n++
+		tk, ds := Parse("tasks.md", []byte(src), Options{Format: FormatAuto})
+		d, more := Build(tk, BuildOptions{})
+		if tk.Format != format || len(ds)+len(more) != 1 {
+			t.Errorf("read as %s, not %s\n%s", tk.Format, format, showFindings(append(ds, more...)))
+		}
+		if diff := cmp.Diff(steps, show(d)); diff != "" {
+			t.Errorf("%s (-document +read):\n%s", format, diff)
+		}
+	}
+	if n < 2 {
+		t.Errorf("only %d examples found", n)
+	}
+	for _, f := range Formats() {
+		if !strings.Contains(string(doc), "| `"+f+"` |") && f != FormatAuto && f != FormatAmbit {
+			t.Errorf("format %s is not documented", f)
+		}
+	}
+}

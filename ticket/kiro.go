@@ -8,7 +8,7 @@ import (
 // kiro reads the plans of Kiro and of cc-sdd: numbered boxes, nested by Markdown or
 // by their numbers. They run in the order of the list, those marked (P) side by
 // side; or, where the file has a table of waves, in its order.
-type kiro struct{ ambit }
+type kiro struct{}
 
 func (kiro) name() string { return FormatKiro }
 

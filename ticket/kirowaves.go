@@ -2,6 +2,7 @@ package ticket
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,11 +11,24 @@ import (
 
 // waveTable is Kiro's "Task Dependency Graph".
 type waveTable struct {
-	Waves []struct {
-		ID    *int              `json:"id"`
-		Wave  *int              `json:"wave"`
-		Tasks []json.RawMessage `json:"tasks"`
-	} `json:"waves"`
+	Waves []tableWave `json:"waves"`
+}
+
+type tableWave struct {
+	ID    *int              `json:"id"`
+	Wave  *int              `json:"wave"`
+	Tasks []json.RawMessage `json:"tasks"` // "1.1", also 1
+}
+
+// number is what orders the waves.
+func (w tableWave) number() int {
+	switch {
+	case w.ID != nil:
+		return *w.ID
+	case w.Wave != nil:
+		return *w.Wave
+	}
+	return 0
 }
 
 // waves reads the table of waves of the file, if there is one, and makes it the
@@ -35,17 +49,11 @@ func (l *linker) waves() bool {
 		l.rep.warn(from, 0, f)
 		return false
 	}
-	slices.SortStableFunc(table.Waves, func(a, b struct {
-		ID    *int              `json:"id"`
-		Wave  *int              `json:"wave"`
-		Tasks []json.RawMessage `json:"tasks"`
-	}) int {
-		return number(a.ID, a.Wave) - number(b.ID, b.Wave)
-	})
+	slices.SortStableFunc(table.Waves, func(a, b tableWave) int { return cmp.Compare(a.number(), b.number()) })
 	wave := make([]int, len(l.t.Tasks)+1) // of each task, from 1; 0 = in none
 	s := Sequence{}
 	for k, w := range table.Waves {
-		b := Batch{Why: Reason{Kind: ReasonWave, Line: from, Text: fmt.Sprintf("wave %d", number(w.ID, w.Wave))}}
+		b := Batch{Why: Reason{Kind: ReasonWave, Line: from, Text: fmt.Sprintf("wave %d", w.number())}}
 		for _, raw := range w.Tasks {
 			if task := l.inWave(from, strings.Trim(string(raw), `" `)); task > 0 {
 				if wave[task] > 0 {
@@ -67,16 +75,6 @@ func (l *linker) waves() bool {
 	l.checkWaves(from, wave)
 	l.outsideWaves(from, wave)
 	return true
-}
-
-func number(id, wave *int) int {
-	switch {
-	case id != nil:
-		return *id
-	case wave != nil:
-		return *wave
-	}
-	return 0
 }
 
 // waveBlock returns the lines of the fence around a JSON block with "waves" in it;

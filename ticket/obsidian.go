@@ -10,7 +10,7 @@ import (
 // it waits for, also as [id:: a] and [dependsOn:: a]; dates, priorities and the tag
 // #task are no part of the title. Tasks in callouts count. Ids are those of a whole
 // vault: one that is not in the file is of another note.
-type obsidian struct{ ambit }
+type obsidian struct{}
 
 func (obsidian) name() string { return FormatObsidian }
 

@@ -12,7 +12,7 @@ import (
 // phases. What has no [P] runs after what stands before it; a run of [P] runs side
 // by side; a heading ends a run, so that phases, and the tests before the
 // implementation of a story, are barriers. Paths in a line are claims.
-type specKit struct{ ambit }
+type specKit struct{}
 
 func (specKit) name() string { return FormatSpecKit }
 

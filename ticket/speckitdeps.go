@@ -116,6 +116,7 @@ func (d *dependencyReader) line(n int, s string) {
 			d.state(n, left, right)
 		case rightWaits:
 			d.state(n, right, left)
+		case relationNone, sideBySide: // nothing waits
 		}
 		read = true
 	}
@@ -284,15 +285,52 @@ var orderWords = []struct {
 	word string
 	rel  relation
 }{
-	{"depends on", leftWaits}, {"depend on", leftWaits}, {"depends upon", leftWaits}, {"requires", leftWaits}, {"require", leftWaits},
-	{"blocked by", leftWaits}, {"waits for", leftWaits}, {"wait for", leftWaits}, {"needs", leftWaits}, {"after", leftWaits}, {"follows", leftWaits},
-	{"blocks", rightWaits}, {"block", rightWaits}, {"blocking", rightWaits}, {"before", rightWaits}, {"precedes", rightWaits}, {"precede", rightWaits},
-	{"enables", rightWaits}, {"unblocks", rightWaits}, {"then", rightWaits},
-	{"→", rightWaits}, {"->", rightWaits}, {"=>", rightWaits}, {"⟶", rightWaits}, {"➜", rightWaits}, {"►", rightWaits}, {"➔", rightWaits},
-	{"←", leftWaits}, {"<-", leftWaits},
-	{"parallel", sideBySide}, {"concurrently", sideBySide}, {"independent", sideBySide}, {"alongside", sideBySide},
-	{"依赖于", leftWaits}, {"依赖", leftWaits}, {"依賴", leftWaits}, {"需要", leftWaits}, {"阻塞", rightWaits}, {"阻止", rightWaits}, {"阻擋", rightWaits},
-	{"先于", rightWaits}, {"早于", rightWaits}, {"并行", sideBySide}, {"並行", sideBySide}, {"並列", sideBySide}, {"병렬", sideBySide},
+	{"depends on", leftWaits},
+	{"depend on", leftWaits},
+	{"depends upon", leftWaits},
+	{"requires", leftWaits},
+	{"require", leftWaits},
+	{"blocked by", leftWaits},
+	{"waits for", leftWaits},
+	{"wait for", leftWaits},
+	{"needs", leftWaits},
+	{"after", leftWaits},
+	{"follows", leftWaits},
+	{"blocks", rightWaits},
+	{"block", rightWaits},
+	{"blocking", rightWaits},
+	{"before", rightWaits},
+	{"precedes", rightWaits},
+	{"precede", rightWaits},
+	{"enables", rightWaits},
+	{"unblocks", rightWaits},
+	{"then", rightWaits},
+	{"→", rightWaits},
+	{"->", rightWaits},
+	{"=>", rightWaits},
+	{"⟶", rightWaits},
+	{"➜", rightWaits},
+	{"►", rightWaits},
+	{"➔", rightWaits},
+	{"←", leftWaits},
+	{"<-", leftWaits},
+	{"parallel", sideBySide},
+	{"concurrently", sideBySide},
+	{"independent", sideBySide},
+	{"alongside", sideBySide},
+	{"依赖于", leftWaits},
+	{"依赖", leftWaits},
+	{"依賴", leftWaits},
+	{"需要", leftWaits},
+	{"阻塞", rightWaits},
+	{"阻止", rightWaits},
+	{"阻擋", rightWaits},
+	{"先于", rightWaits},
+	{"早于", rightWaits},
+	{"并行", sideBySide},
+	{"並行", sideBySide},
+	{"並列", sideBySide},
+	{"병렬", sideBySide},
 }
 
 // behindWords do the same behind the second of the two, where the verb comes last.
@@ -301,11 +339,35 @@ var behindWords = []struct {
 	word string
 	rel  relation
 }{
-	{"に依存", leftWaits}, {"をブロック", rightWaits}, {"より前", rightWaits}, {"の前", rightWaits}, {"より先", rightWaits}, {"より後", leftWaits}, {"の後", leftWaits},
-	{"에 의존", leftWaits}, {"에 종속", leftWaits}, {"을 차단", rightWaits}, {"를 차단", rightWaits}, {"을 블록", rightWaits}, {"를 블록", rightWaits},
-	{"을 막", rightWaits}, {"를 막", rightWaits}, {"보다 먼저", rightWaits}, {"이전에", rightWaits}, {"전에", rightWaits}, {"이후에", leftWaits}, {"다음에", leftWaits}, {"후에", leftWaits},
-	{"之前", rightWaits}, {"以前", rightWaits}, {"之后", leftWaits}, {"之後", leftWaits}, {"以后", leftWaits},
-	{"並列", sideBySide}, {"병렬", sideBySide}, {"并行", sideBySide},
+	{"に依存", leftWaits},
+	{"をブロック", rightWaits},
+	{"より前", rightWaits},
+	{"の前", rightWaits},
+	{"より先", rightWaits},
+	{"より後", leftWaits},
+	{"の後", leftWaits},
+	{"에 의존", leftWaits},
+	{"에 종속", leftWaits},
+	{"을 차단", rightWaits},
+	{"를 차단", rightWaits},
+	{"을 블록", rightWaits},
+	{"를 블록", rightWaits},
+	{"을 막", rightWaits},
+	{"를 막", rightWaits},
+	{"보다 먼저", rightWaits},
+	{"이전에", rightWaits},
+	{"전에", rightWaits},
+	{"이후에", leftWaits},
+	{"다음에", leftWaits},
+	{"후에", leftWaits},
+	{"之前", rightWaits},
+	{"以前", rightWaits},
+	{"之后", leftWaits},
+	{"之後", leftWaits},
+	{"以后", leftWaits},
+	{"並列", sideBySide},
+	{"병렬", sideBySide},
+	{"并行", sideBySide},
 }
 
 // relationOf reads the words between and behind two groups. Of several between

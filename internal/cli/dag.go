@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ waits for to), order, waves, ready steps, the next one, and the manifest's hash.
 			if n > 1 {
 				return usagef(cmd, "--json, --dot, --mermaid and --tree are four forms of one answer").withHint("say one of them")
 			}
-			u, err := d.graph(&f, args[0])
+			u, err := d.graph(cmd.Context(), &f, args[0])
 			if err != nil {
 				return err
 			}
@@ -57,12 +58,12 @@ waits for to), order, waves, ready steps, the next one, and the manifest's hash.
 }
 
 // graph reads a ticket that has to be planned, and shows what was found in it.
-func (d *deps) graph(f *ticketFlags, name string) (*understood, error) {
+func (d *deps) graph(ctx context.Context, f *ticketFlags, name string) (*understood, error) {
 	dir, _, err := d.place()
 	if err != nil {
 		return nil, err
 	}
-	u, err := d.understand(f, name, dir)
+	u, err := d.understand(ctx, f, name, dir)
 	if err != nil {
 		return nil, err
 	}

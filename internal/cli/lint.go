@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -21,7 +22,7 @@ warnings and notes do not. Nothing is run and nothing is written. TICKET - reads
 		Example: `  ambit lint ticket.md
   ambit lint --strict - < ticket.md`,
 		Args: oneTicket(1),
-		RunE: func(_ *cobra.Command, args []string) error { return runLint(d, &f, args[0], strict) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runLint(cmd.Context(), d, &f, args[0], strict) },
 	}
 	f.register(cmd)
 	cmd.Flags().BoolVar(&strict, "strict", false, "fail on warnings, too")
@@ -40,12 +41,12 @@ type lintObject struct {
 	Diagnostics []fault.Diagnostic `json:"diagnostics"`
 }
 
-func runLint(d *deps, f *ticketFlags, name string, strict bool) error {
+func runLint(ctx context.Context, d *deps, f *ticketFlags, name string, strict bool) error {
 	dir, _, err := d.place()
 	if err != nil {
 		return err
 	}
-	u, err := d.understand(f, name, dir)
+	u, err := d.understand(ctx, f, name, dir)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (d *deps) stageRequest(ctx context.Context, cmd *cobra.Command, o *runOptio
 	if opts.Timeout == 0 {
 		opts.Timeout = d.cfg.Timeout
 	}
-	u, err := d.understand(&o.ticketFlags, o.ticket, dir)
+	u, err := d.understand(ctx, &o.ticketFlags, o.ticket, dir)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -38,12 +38,14 @@ func newRunCmd(d *deps) *cobra.Command {
 their dependencies, in a sandbox of the repository or directory around you. A step
 runs the fenced sh block below its line, else CMD, which gets the step's prompt on
 stdin and in $AMBIT_PROMPT_FILE, the handoff in $AMBIT_HANDOFF, and may hold {title},
-{prompt} and {prompt_file}. TICKET - reads stdin.
+{prompt} and {prompt_file}. TICKET may also be a folder of tickets, gh:OWNER/REPO#N
+for an issue of GitHub, or - for stdin.
 
 Nothing of yours changes: at the end you look at ambit diff and say ambit apply.
 Ctrl-C ends the running step; --resume goes on from there.`,
 		Example: `  ambit run ticket.md
   ambit run ticket.md -- my-agent --quiet
+  ambit run backlog/tasks -- my-agent
   ambit run --resume fix-login-3fz9a`,
 		Args: func(cmd *cobra.Command, args []string) error { return o.take(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), d, cmd, o) },

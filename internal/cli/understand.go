@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -16,12 +17,10 @@ type ticketFlags struct {
 	format     string
 	assume     []string
 	sequential bool
-	cmd        *cobra.Command // whose flags these are, for its context
 }
 
 // register adds the flags to a command.
 func (f *ticketFlags) register(cmd *cobra.Command) {
-	f.cmd = cmd
 	fl := cmd.Flags()
 	choiceFlag(cmd, &f.grammar, "grammar", ticket.Grammars(), nil, "how the ticket is read (default practical)")
 	choiceFlag(cmd, &f.format, "format", ticket.Formats(), nil, "the notation the ticket is in (default auto: whichever it looks like)")
@@ -44,8 +43,8 @@ func (u *understood) err() error { return ticket.AsError("read ticket", u.found)
 
 // understand reads a ticket and plans it. An error is about the file; what is
 // wrong in it is among what was found.
-func (d *deps) understand(f *ticketFlags, name, dir string) (*understood, error) {
-	in, err := d.ticketInput(f.cmd.Context(), name, dir)
+func (d *deps) understand(ctx context.Context, f *ticketFlags, name, dir string) (*understood, error) {
+	in, err := d.ticketInput(ctx, name, dir)
 	if err != nil {
 		return nil, err
 	}
