@@ -35,7 +35,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest) (*ApplyResult, err
 			return fault.New(fault.Conflict, "apply", "plan %s is %s", p.ID, p.Status).
 				WithHint("`ambit status %s` says what it waits for", p.ID)
 		}
-		c, err := e.openCell(ctx, p, os.Environ())
+		c, err := e.openCell(ctx, p, e.cfg.Environ)
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,9 @@ type Config struct {
 	StateDir string
 	// HomeDir is the person's home. Required.
 	HomeDir string
+	// Environ is the person's environment, for what ambit itself runs inside: git,
+	// where $PATH finds it. Requests bring their own for commands.
+	Environ []string
 	// UID is the effective user id of the process.
 	UID int
 	// StepTimeout bounds a step that names none. Zero means 60 minutes.

@@ -17,7 +17,7 @@ import (
 func (e *Engine) Review(ctx context.Context, req ReviewRequest) (*Review, error) {
 	var out *Review
 	err := e.withShared(ctx, req.Plan, "diff", func(p *Plan) error {
-		c, err := e.openCell(ctx, p, os.Environ())
+		c, err := e.openCell(ctx, p, e.cfg.Environ)
 		if err != nil {
 			return err
 		}

@@ -97,7 +97,7 @@ func (w *world) engineWith(git *gitx.Git, targets ...engine.Target) *engine.Engi
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	eng, err := engine.New(engine.Config{StateDir: w.home, HomeDir: filepath.Join(w.base, "home"), UID: os.Geteuid()}, engine.Deps{
+	eng, err := engine.New(engine.Config{StateDir: w.home, HomeDir: filepath.Join(w.base, "home"), Environ: os.Environ(), UID: os.Geteuid()}, engine.Deps{
 		Store: store, Discoverer: discover.New(git, w.home),
 		Strategies: sandbox.All(sandbox.Deps{Git: git}), Confiners: w.confiners(),
 		Targets: targets,

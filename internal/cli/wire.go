@@ -52,7 +52,7 @@ func newService(ctx context.Context, cfg config.Config) (engine.Service, func() 
 		return nil, nil, err
 	}
 	eng, err := engine.New(engine.Config{
-		StateDir: state, HomeDir: home, UID: os.Geteuid(), StepTimeout: cfg.Timeout, Version: buildID(),
+		StateDir: state, HomeDir: home, Environ: os.Environ(), UID: os.Geteuid(), StepTimeout: cfg.Timeout, Version: buildID(),
 		TrashAge: cfg.TrashMaxAge, TrashBytes: cfg.TrashMaxBytes,
 	}, engine.Deps{
 		Store:      store,

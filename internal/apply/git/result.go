@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
@@ -158,7 +157,7 @@ func (r *result) commit(ctx context.Context, tree string, trailers []string) err
 func (r *result) committer(ctx context.Context) (string, error) {
 	at := r.req.Now
 	if at.IsZero() {
-		at = time.Now()
+		return "", fault.New(fault.Internal, "apply", "the request does not say what time it is")
 	}
 	name, mail, ok := strings.Cut(strings.TrimSuffix(r.req.Author, ">"), " <")
 	if ok && name != "" && mail != "" && !strings.ContainsAny(r.req.Author, "\n\x00") {

@@ -90,7 +90,7 @@ type work struct {
 
 // lookAtWork asks git about uncommitted work and ignored files, at the same time.
 func (c *creation) lookAtWork(ctx context.Context, repo *gitx.Repo) (*work, error) {
-	w := &work{asked: time.Now()}
+	w := &work{asked: c.sb.strat.clock()}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		w.dirty, err = repo.Dirty(gctx, c.sb.st.Base)

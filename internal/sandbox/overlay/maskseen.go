@@ -107,7 +107,7 @@ func (s *Sandbox) refreshMask(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	asked := time.Now()
+	asked := s.strat.clock()
 	ignored, err := repo.Ignored(ctx)
 	if err != nil {
 		return err

@@ -19,7 +19,8 @@ type Options struct {
 	Git *gitx.Git
 	// Boot names the running boot; "" = read from the kernel.
 	Boot string
-	// Clock measures how long phases take; nil = time.Now.
+	// Clock measures how long phases take, and says when git was asked about files
+	// whose change times are compared with that; nil = time.Now.
 	Clock func() time.Time
 	// Intercept fails or ends the process at a file-system call: for tests.
 	Intercept fsop.Intercept
