@@ -189,10 +189,14 @@ func largeList(format string, n int) []byte {
 }
 
 // TestFormatsGrowLinearly compares allocations, which do not depend on the machine.
-// Parts of a thousand steps side by side are followed by as many: written out, that
-// would be a million dependencies each.
+// Parts of five hundred steps side by side are followed by as many: written out,
+// that would be a quarter of a million dependencies each.
 func TestFormatsGrowLinearly(t *testing.T) {
-	for _, format := range []string{FormatSpecKit, FormatKiro, FormatOpenSpec, FormatGitHub, FormatObsidian, FormatAuto} {
+	all := []string{FormatSpecKit, FormatKiro, FormatOpenSpec, FormatGitHub, FormatObsidian}
+	if testing.Short() {
+		all = all[:2]
+	}
+	for _, format := range all {
 		allocs := func(n int) float64 {
 			src := largeList(format, n)
 			return testing.AllocsPerRun(1, func() {
@@ -204,7 +208,7 @@ func TestFormatsGrowLinearly(t *testing.T) {
 				d.Waves()
 			})
 		}
-		small, large := allocs(1000), allocs(10_000)
+		small, large := allocs(500), allocs(5000)
 		if ratio := large / small; ratio < 5 || ratio > 12 {
 			t.Errorf("%s: allocations grow %.1f times for 10 times the tasks (%.0f to %.0f)", format, ratio, small, large)
 		}

@@ -3,7 +3,6 @@ package ticket
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ambit-run/ambit/fault"
 )
@@ -109,70 +108,6 @@ func (t *Ticket) looksOutside(ds []fault.Diagnostic) bool {
 	})
 }
 
-// outline puts the files in the order of their names, but a parent before its
-// children and these right behind it. A file whose parents go in a circle has none.
-func outline(parsed []*Ticket) []*Ticket {
-	index := map[string]int{}
-	for i, t := range parsed {
-		if t == nil {
-			continue
-		}
-		if _, ok := index[fold(t.ID)]; !ok {
-			index[fold(t.ID)] = i
-		}
-	}
-	parent := func(i int) int {
-		p, ok := index[fold(parsed[i].parent)]
-		if !ok || parsed[i].parent == "" || p == i {
-			return -1
-		}
-		return p
-	}
-	children, roots := make([][]int, len(parsed)), []int{}
-	state := make([]int, len(parsed)) // 1 = on the way up, 2 = leads to a root
-	for i, t := range parsed {
-		if t == nil {
-			continue
-		}
-		var way []int
-		k := i
-		for k >= 0 && state[k] == 0 {
-			state[k] = 1
-			way = append(way, k)
-			k = parent(k)
-		}
-		if k >= 0 && state[k] == 1 {
-			parsed[k].parent = "" // a circle ends here
-		}
-		for _, w := range way {
-			state[w] = 2
-		}
-	}
-	for i, t := range parsed {
-		if t == nil {
-			continue
-		}
-		if p := parent(i); p >= 0 {
-			children[p] = append(children[p], i)
-		} else {
-			t.parent = ""
-			roots = append(roots, i)
-		}
-	}
-	var out []*Ticket
-	stack := slices.Clone(roots)
-	slices.Reverse(stack)
-	for len(stack) > 0 {
-		i := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		out = append(out, parsed[i])
-		for k := len(children[i]) - 1; k >= 0; k-- {
-			stack = append(stack, children[i][k])
-		}
-	}
-	return out
-}
-
 // join fills the whole from the files.
 func (j *joiner) join() {
 	w := j.whole
@@ -209,66 +144,6 @@ func (j *joiner) join() {
 
 func tooManyTasksIn(file string) finding {
 	return finding{file: file, summary: fmt.Sprintf("with this file there are more than %d tasks", MaxTasks), hint: "run fewer tickets at a time"}
-}
-
-// take appends the tasks of one file, below a task for the file itself.
-func (j *joiner) take(t *Ticket) {
-	w, at := j.whole, len(j.whole.Tasks)+1
-	id := j.prefix(t.ID)
-	head := Task{
-		Index: at, ID: id, Line: max(t.dependsLine, t.idLine, 1), Column: 1, Title: t.Objective, Text: t.Objective,
-		State: StateTodo, Label: t.ID, Boxless: true, File: t.File,
-	}
-	files, tests := t.attached()
-	switch {
-	case len(t.Tasks) == 1 && t.Tasks[0].Boxless: // Backlog.md
-		k := t.Tasks[0]
-		head.State, head.Notes, head.hasWork = k.State, k.Notes, true
-		head.Files, head.Tests = files[0], tests[0]
-		w.Tasks = append(w.Tasks, head)
-		return
-	case len(t.Tasks) == 0:
-		head.Notes, head.hasWork = strings.TrimSpace(t.Text), true
-		head.Files, head.Tests = t.Files, t.Tests
-		w.Tasks = append(w.Tasks, head)
-		j.rep.warn(head.Line, 0, noStep(t, t.File))
-		return
-	case t.Finished():
-		head.State = StateDone
-	}
-	w.Tasks = append(w.Tasks, head)
-	for i, k := range t.Tasks {
-		k.Index += at
-		k.ID = id + ":" + k.ID
-		k.File, k.Files, k.Tests = t.File, files[i], tests[i]
-		k.Children = shifted(k.Children, at)
-		if k.Parent += at; k.Parent == at {
-			w.Tasks[at-1].Children = append(w.Tasks[at-1].Children, k.Index)
-		}
-		k.DependsOn = slices.Clone(k.DependsOn)
-		for r := range k.DependsOn {
-			if k.DependsOn[r].Task > 0 {
-				k.DependsOn[r].Task += at
-			} else if other, ok := j.byID[fold(k.DependsOn[r].Written)]; ok {
-				k.DependsOn[r].Task = -1 - other // settled when all files have their place
-			}
-		}
-		w.Tasks = append(w.Tasks, k)
-	}
-	for _, s := range t.Sequences {
-		moved := Sequence{Declared: s.Declared, Children: s.Children, Parent: s.Parent}
-		if s.Children {
-			moved.Parent += at // what had no parent has one now
-		}
-		for _, b := range s.Batches {
-			moved.Batches = append(moved.Batches, Batch{Tasks: shifted(b.Tasks, at), Why: b.Why})
-		}
-		w.Sequences = append(w.Sequences, moved)
-	}
-	for _, c := range t.Acceptance {
-		w.Acceptance = append(w.Acceptance, t.ID+": "+c)
-	}
-	w.TestCommands = appendNew(w.TestCommands, t.TestCommands...)
 }
 
 // connect makes a file wait for those it depends on, and its parent for it.
@@ -320,46 +195,6 @@ func (j *joiner) request(key string, into *string, of func(*Ticket) string) {
 	}
 }
 
-// prefix makes a part of file names of an id, one that no other file has.
-func (j *joiner) prefix(id string) string {
-	safe := strings.Trim(strings.Map(func(r rune) rune {
-		if r == '/' || r == '\\' || r == ':' || r == ' ' {
-			return '-'
-		}
-		return r
-	}, id), ".-")
-	if safe == "" {
-		safe = "ticket"
-	}
-	for n, base := 2, safe; j.used[fold(safe)]; n++ {
-		safe = fmt.Sprintf("%s-%d", base, n)
-	}
-	j.used[fold(safe)] = true
-	return safe
-}
-
 func (j *joiner) note(t *Ticket, line int, summary string) {
 	j.rep.note(line, 0, finding{file: t.File, summary: summary})
-}
-
-// attached returns the files and tests of each task: those it claims, and those of
-// the ticket that its title names.
-func (t *Ticket) attached() (files, tests [][]string) {
-	b := builder{t: t, nodes: make([]Node, len(t.Tasks))}
-	for i := range t.Tasks {
-		b.nodes[i] = Node{Title: t.Tasks[i].Title, Files: slices.Clone(t.Tasks[i].Files), Tests: slices.Clone(t.Tasks[i].Tests)}
-	}
-	b.attach()
-	for i := range b.nodes {
-		files, tests = append(files, b.nodes[i].Files), append(tests, b.nodes[i].Tests)
-	}
-	return files, tests
-}
-
-func shifted(list []int, by int) []int {
-	out := make([]int, len(list))
-	for i := range list {
-		out[i] = list[i] + by
-	}
-	return out
 }

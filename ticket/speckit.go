@@ -123,7 +123,7 @@ func isStory(s string) bool {
 }
 
 // phaseWords begin the headings of phases, before or behind their number.
-var phaseWords = []string{"phase", "フェーズ", "段階", "阶段", "階段", "阶段", "단계", "페이즈"}
+var phaseWords = []string{"phase", "フェーズ", "段階", "阶段", "階段", "단계", "페이즈"}
 
 // isPhase reports whether a heading is that of a phase: "Phase 3: …", "フェーズ3.1",
 // "阶段 2", "第2阶段", "2단계".
