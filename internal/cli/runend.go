@@ -113,10 +113,14 @@ func failedStep(p *engine.Plan) error {
 }
 
 // stepCounts says how the steps ended: "5 steps: 3 done, 1 failed, 1 skipped".
+// Groups run nothing and have no line of their own: they do not count.
 func stepCounts(p *engine.Plan) string {
-	counts := map[engine.StepStatus]int{}
+	counts, all := map[engine.StepStatus]int{}, 0
 	for _, s := range p.Steps {
-		counts[s.Status]++
+		if !s.Group {
+			counts[s.Status]++
+			all++
+		}
 	}
 	var parts []string
 	for _, s := range []engine.StepStatus{engine.StepDone, engine.StepFailed, engine.StepSkipped, engine.StepCanceled, engine.StepPending} {
@@ -124,5 +128,5 @@ func stepCounts(p *engine.Plan) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	return plural(len(p.Steps), "step") + ": " + strings.Join(parts, ", ")
+	return plural(all, "step") + ": " + strings.Join(parts, ", ")
 }
