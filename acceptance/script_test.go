@@ -62,6 +62,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("LANG", "C.UTF-8")
 	env.Setenv("SHELL", "/bin/sh")
 	env.Setenv("PS1", "inside$ ")
+	env.Setenv("GORACE", os.Getenv("GORACE")) // of this test binary, which is ambit, too
 	env.Defer(func() { discardAll(env) })
 	return nil
 }

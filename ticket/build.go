@@ -128,7 +128,7 @@ func (b *builder) addTasks() {
 		n := Node{
 			ID: t.ID, Title: t.Title, Done: t.State == StateDone || t.State == StateCancelled,
 			Files: append([]string{}, t.Files...), Tests: append([]string{}, t.Tests...), Source: SourceTask, Command: t.Command,
-			File: t.File, Line: t.Line, Index: t.Index, Label: t.Label, Group: t.Group(), Optional: t.Optional, Notes: t.Notes,
+			File: t.File, Line: t.Line, Index: t.Index, Label: t.Label, Group: t.Group(), Optional: t.Optional, Boxless: t.Boxless, Notes: t.Notes,
 		}
 		if t.Shell != ShellSh {
 			n.Shell = t.Shell

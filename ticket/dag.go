@@ -56,9 +56,10 @@ type Node struct {
 	Label    string `json:"label,omitempty"`
 	Group    bool   `json:"group,omitempty"` // a heading over nested steps: does nothing, met when they are
 	Optional bool   `json:"optional,omitempty"`
-	Parent   string `json:"parent,omitempty"` // id of the step it is nested in
-	Text     string `json:"text,omitempty"`   // the line as written, where it differs from Title
-	Notes    string `json:"notes,omitempty"`  // what stands below the box
+	Boxless  bool   `json:"boxless,omitempty"` // no checklist item: the whole of a file is the step
+	Parent   string `json:"parent,omitempty"`  // id of the step it is nested in
+	Text     string `json:"text,omitempty"`    // the line as written, where it differs from Title
+	Notes    string `json:"notes,omitempty"`   // what stands below the box
 	// Reasons says why the step waits, one for each of DependsOn; none where the
 	// grammar gives none.
 	Reasons []Reason `json:"reasons,omitempty"`

@@ -94,7 +94,7 @@ func (w *Warden) launch(r record, streams string, files []*os.File) (holder.Tree
 	}
 	start := func() (*os.Process, error) {
 		return os.StartProcess("/proc/self/exe", []string{"ambit", w.Arg}, &os.ProcAttr{
-			Dir: "/", Env: []string{}, Files: append(std, files[0]), Sys: attr,
+			Dir: "/", Env: holder.SelfEnv(), Files: append(std, files[0]), Sys: attr,
 		})
 	}
 	p, err := start()

@@ -59,7 +59,7 @@ func Begin(cfg Config) (_ *Begun, err error) {
 	defer readyW.Close()
 	b.words, b.ready = words, ready
 	b.p, err = os.StartProcess(selfExe, []string{argv0, ArgOuter, cfg.Plan}, &os.ProcAttr{
-		Dir: "/", Env: []string{"AMBIT_PLAN=" + cfg.Plan},
+		Dir: "/", Env: SelfEnv("AMBIT_PLAN=" + cfg.Plan),
 		Files: []*os.File{null, log, log, cfgR, readyW},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})

@@ -212,7 +212,7 @@ func forkEntry(attr *syscall.SysProcAttr, argv []string, files []*os.File) (int,
 	for i, f := range files {
 		fds[i] = f.Fd()
 	}
-	pid, err := syscall.ForkExec(selfExe, argv, &syscall.ProcAttr{Dir: "/", Env: []string{}, Files: fds, Sys: attr})
+	pid, err := syscall.ForkExec(selfExe, argv, &syscall.ProcAttr{Dir: "/", Env: SelfEnv(), Files: fds, Sys: attr})
 	runtime.KeepAlive(files)
 	return pid, err
 }

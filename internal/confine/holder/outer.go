@@ -175,7 +175,7 @@ func (o *outer) startInner(st Stages, alive *os.File) error {
 	}
 	defer null.Close()
 	p, err := os.StartProcess(selfExe, []string{argv0, ArgInner, o.cfg.Plan}, &os.ProcAttr{
-		Dir: "/", Env: []string{"AMBIT_PLAN=" + o.cfg.Plan}, Sys: attr,
+		Dir: "/", Env: SelfEnv("AMBIT_PLAN=" + o.cfg.Plan), Sys: attr,
 		Files: []*os.File{null, os.Stderr, os.Stderr, far, alive},
 	})
 	if err != nil {

@@ -100,7 +100,7 @@ func check(ctx context.Context) ([]trial, error) {
 	}
 	defer null.Close()
 	p, err := os.StartProcess("/proc/self/exe", []string{"ambit", ArgCheck}, &os.ProcAttr{
-		Dir: "/", Env: []string{}, Files: []*os.File{null, w, null}, Sys: a,
+		Dir: "/", Env: holder.SelfEnv(), Files: []*os.File{null, w, null}, Sys: a,
 	})
 	w.Close()
 	if err != nil {

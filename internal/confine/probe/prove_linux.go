@@ -12,6 +12,7 @@ import (
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/confine/holder"
 )
 
 // Subject is a boundary to prove.
@@ -99,7 +100,7 @@ func runInside(ctx context.Context, s Subject, c *canaries) ([]finding, error) {
 	var errs bytes.Buffer
 	exit, err := s.Run(ctx, engine.Command{
 		Name: "probe", Argv: []string{s.Exe, ArgInside}, Dir: "/", Stdin: r, Stdout: out, Stderr: &errs,
-		Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.HomeDir, "TMPDIR=" + s.TempDir},
+		Env: holder.SelfEnv("PATH=/usr/local/bin:/usr/bin:/bin", "HOME="+s.HomeDir, "TMPDIR="+s.TempDir),
 	})
 	r.Close()
 	<-sent
