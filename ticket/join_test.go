@@ -205,7 +205,7 @@ func TestSequenceWaitsBelowTickedSteps(t *testing.T) {
 	if d == nil {
 		t.Fatal(showFindings(append(ds, more...)))
 	}
-	if got, want := shortWaves(d), "n01 n03 | n04 | n05"; got != want {
+	if got, want := shortWaves(d), "n03 n01 | n04 | n05"; got != want {
 		t.Errorf("waves %s, want %s", got, want)
 	}
 }
