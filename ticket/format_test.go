@@ -185,3 +185,18 @@ func TestDocumentedFormats(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownFormats: a format that is not there is refused, and so is one that the
+// grammar cannot read.
+func TestUnknownFormats(t *testing.T) {
+	t.Parallel()
+	for _, o := range []Options{{Format: "org"}, {Format: FormatKiro, Grammar: GrammarLiteral}, {Format: FormatAmbit, Grammar: GrammarLiteral}} {
+		tk, ds := Parse("t.md", []byte("# t\n- [ ] a\n"), o)
+		if len(ds) != 1 || ds[0].Code != fault.Unsupported || len(tk.Tasks) > 0 {
+			t.Errorf("%+v: %d tasks\n%s", o, len(tk.Tasks), showFindings(ds))
+		}
+	}
+	if _, ds := Parse("t.md", []byte("# t\n- [ ] a\n"), Options{Format: FormatAuto, Grammar: GrammarLiteral}); fault.HasErrors(ds) {
+		t.Error(showFindings(ds))
+	}
+}

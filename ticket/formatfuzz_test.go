@@ -104,7 +104,7 @@ func TestFormatFragments(t *testing.T) {
 	})
 }
 
-// TestAuthorsOrder: whatever is ticked, cancelled, marked and nested, waves keep
+// TestAuthorsOrder: whatever is ticked, cancelled, deferred, marked and nested, waves keep
 // the order of the list. See checkAuthorsOrder.
 func TestAuthorsOrder(t *testing.T) {
 	t.Parallel()
@@ -131,12 +131,16 @@ func TestAuthorsOrder(t *testing.T) {
 					}
 				}
 			}
-			mark := rapid.SampledFrom([]string{" ", " ", " ", "x", "-", "/"}).Draw(rt, "mark")
+			mark := rapid.SampledFrom([]string{" ", " ", " ", "x", "-", "/", "~"}).Draw(rt, "mark")
 			fmt.Fprintf(&b, "%s- [%s] %s ", indent, mark, label)
 			if side != "" && rapid.Bool().Draw(rt, "side") {
 				b.WriteString(side)
 			}
-			fmt.Fprintf(&b, "do %d\n", i)
+			fmt.Fprintf(&b, "do %d", i)
+			if format == FormatSpecKit && i > 0 && rapid.IntRange(0, 3).Draw(rt, "declared") == 0 {
+				fmt.Fprintf(&b, " (depends on T%03d)", rapid.IntRange(1, i).Draw(rt, "on"))
+			}
+			b.WriteByte('\n')
 		}
 		src := []byte(b.String())
 		tk, ds := Parse("list.md", src, Options{Format: format})

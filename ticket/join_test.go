@@ -195,3 +195,17 @@ func TestBarrier(t *testing.T) {
 		}
 	}
 }
+
+// TestSequenceWaitsBelowTickedSteps: what is left below a step that was ticked too
+// early is waited for, though the step above it no longer waits.
+func TestSequenceWaitsBelowTickedSteps(t *testing.T) {
+	t.Parallel()
+	tk, ds := Parse("x.md", []byte(lines("- [ ] 1. a", "  - [x] 1.1 b", "    - [ ] 1.1.1 c", "    - [ ] 1.1.2 d", "- [ ] 2. e")), Options{Format: FormatKiro})
+	d, more := Build(tk, BuildOptions{})
+	if d == nil {
+		t.Fatal(showFindings(append(ds, more...)))
+	}
+	if got, want := shortWaves(d), "n03 n01 | n04 | n05"; got != want {
+		t.Errorf("waves %s, want %s", got, want)
+	}
+}

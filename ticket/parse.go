@@ -49,6 +49,13 @@ func Parse(name string, src []byte, opts Options) (t *Ticket, found []fault.Diag
 	if s == nil {
 		return t, rep.done()
 	}
+	if t.Format == GrammarLiteral && opts.Format != "" && opts.Format != FormatAuto {
+		rep.limit(0, 0, finding{
+			code: fault.Unsupported, summary: fmt.Sprintf("the literal grammar knows no formats, and %s was asked for", clip(opts.Format)),
+			hint: "leave out one of the two",
+		})
+		return t, rep.done()
+	}
 	if t.Format == GrammarPractical {
 		if opts.reads = chooseFormat(s, t, rep, opts.Format, opts.together); opts.reads == nil {
 			return t, rep.done()

@@ -81,7 +81,7 @@ func (q *sequencer) add(s Sequence) {
 			if s.Declared {
 				ends = append(ends, i)
 			} else {
-				ends = q.ends(ends, i)
+				ends = q.ends(ends, i, false)
 			}
 		}
 		if len(starts) == 0 || !s.Declared && len(ends) == 0 {
@@ -124,14 +124,16 @@ func (q *sequencer) starts(out []int, task int, declared bool) []int {
 	return out
 }
 
-// ends appends the task, which waits for all that is nested in it, or, if it never
-// runs, whatever does of what is nested in it.
-func (q *sequencer) ends(out []int, task int) []int {
-	if q.runs(task) {
-		return append(out, task)
+// ends appends what of a task and of those nested in it has to be waited for. A
+// step waits for the steps nested in it, so these are covered; but not for what is
+// left to run below one that never runs, or that is ticked too early.
+func (q *sequencer) ends(out []int, task int, covered bool) []int {
+	runs := q.runs(task)
+	if runs && !covered {
+		out = append(out, task)
 	}
 	for _, c := range q.t.Tasks[task-1].Children {
-		out = q.ends(out, c)
+		out = q.ends(out, c, runs)
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ambit-run/ambit/fault"
@@ -18,17 +19,21 @@ type Head struct {
 
 // Head reads HEAD. A branch that has no commit yet has an empty Commit.
 func (r *Repo) Head(ctx context.Context) (Head, error) {
-	var h Head
+	// Two questions to git, asked at once: most of each is the start of a process.
+	var commit string
+	var resolved error
+	var other sync.WaitGroup
+	other.Go(func() { commit, resolved = r.Resolve(ctx, "HEAD") })
 	branch, err := r.Output(ctx, Opts{Exits: []int{1}}, "symbolic-ref", "-q", "HEAD")
+	other.Wait()
 	if err != nil {
-		return h, err
+		return Head{}, err
 	}
-	h.Branch = branch
-	h.Commit, err = r.Resolve(ctx, "HEAD")
-	if fault.Is(err, fault.NotFound) && branch != "" {
+	h := Head{Branch: branch, Commit: commit}
+	if fault.Is(resolved, fault.NotFound) && branch != "" {
 		return h, nil
 	}
-	return h, err
+	return h, resolved
 }
 
 // Resolve returns the commit that a revision names. Errors: not_found.

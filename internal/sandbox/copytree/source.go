@@ -80,8 +80,13 @@ func (s *source) open(side changeset.Side, path string) (io.ReadCloser, error) {
 		}
 	}
 	if s.strat.fill != nil {
-		if data, err := s.strat.fill.Contents(context.Background(), s.rec, s.base, e.path); err == nil && rawOf(sumOf(data)) == e.hash {
-			return io.NopCloser(bytes.NewReader(data)), nil
+		if data, err := s.strat.fill.Contents(context.Background(), s.rec, s.base, e.path); err == nil {
+			// As git stores it, or as core.autocrlf checked it out: the hash tells.
+			for _, form := range [][]byte{data, bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))} {
+				if rawOf(sumOf(form)) == e.hash {
+					return io.NopCloser(bytes.NewReader(form)), nil
+				}
+			}
 		}
 	}
 	return nil, fault.New(fault.Stale, "", "the contents of %q at creation are gone: no checkpoint stored them, and %s has changed since", path, s.resource).
