@@ -68,6 +68,7 @@ type PlanOptions struct {
 	Timeout   time.Duration `json:"timeout_ns,omitempty"`
 	Assume    []string      `json:"assume,omitempty"`
 	AsRoot    bool          `json:"as_root,omitempty"`
+	Tick      bool          `json:"tick,omitempty"`       // mark the boxes of steps that are done
 	ReadWrite []string      `json:"read_write,omitempty"` // host paths named by the person to be writable inside
 }
 

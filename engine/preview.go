@@ -60,6 +60,9 @@ func (e *Engine) Preview(ctx context.Context, req StageRequest) (*Preview, error
 	}
 	rs, err := e.discover(ctx, req.Dir, req.Spelled, req.Resources)
 	v.miss(err)
+	if len(rs) > 0 {
+		v.miss(checkTick(req.Options, req.TicketPath, rs))
+	}
 	p.Scope = scopePaths(req.Ticket.Scope, rs)
 	if req.Scope == ScopeConflict {
 		v.miss(e.scopeHeld(ctx, p))

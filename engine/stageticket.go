@@ -20,6 +20,9 @@ func (e *Engine) Stage(ctx context.Context, req StageRequest) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkTick(req.Options, req.TicketPath, rs); err != nil {
+		return nil, err
+	}
 	opts := stageOptions(req.Options)
 	p, lock, err := e.beginPlan(ctx, "run", req.Ticket.ID, req.Ticket.Objective, req.Dir, opts)
 	if err != nil {

@@ -75,6 +75,9 @@ func (r *runner) step(ctx context.Context, s *Step) (err error) {
 
 // settle reads back what a step changed, commits it in git, and freezes it.
 func (r *runner) settle(ctx context.Context, s *Step, suffix string) error {
+	if err := r.tick(ctx, s); err != nil {
+		return err
+	}
 	var sets []ReviewSet
 	for i, rec := range r.plan.Sandboxes {
 		if rec.Strategy == StrategyNone {

@@ -24,6 +24,7 @@ func (d *deps) stageRequest(ctx context.Context, cmd *cobra.Command, o *runOptio
 	if err != nil {
 		return nil, nil, err
 	}
+	opts.Tick = o.tick
 	opts.OnFailure = pick(o.onFailure, d.cfg.OnFailure)
 	if opts.Timeout == 0 {
 		opts.Timeout = d.cfg.Timeout

@@ -25,6 +25,7 @@ type runOptions struct {
 	verbose   bool
 	wait      bool
 	share     bool
+	tick      bool
 	ticket    string
 	agent     []string
 }
@@ -61,6 +62,7 @@ Ctrl-C ends the running step; --resume goes on from there.`,
 	fl.BoolVar(&o.wait, "wait", false, "wait while another running plan holds a scope key of the ticket")
 	fl.BoolVar(&o.share, "share", false, "go on although another running plan holds a scope key of the ticket")
 	cmd.MarkFlagsMutuallyExclusive("wait", "share")
+	fl.BoolVar(&o.tick, "tick", false, "mark the box of each step that is done, in the ticket, as part of the change")
 	toFlag(cmd, &o.to)
 	o.planFlags.register(cmd)
 	return cmd

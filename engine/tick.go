@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path/filepath"
+
+	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/ticket"
+)
+
+// A plan with Options.Tick marks, after each step that ended well, the step's box
+// in the sandbox's copy of the ticket. The mark is a change like any other: it is
+// in the step's commit, in the review, in the apply and in its undo, and a step
+// that is rolled back takes it along.
+
+// checkTick refuses to mark boxes where there are none that an apply could carry.
+func checkTick(o PlanOptions, ticketPath string, rs []Resource) error {
+	if !o.Tick {
+		return nil
+	}
+	if ticketPath == "" {
+		return fault.New(fault.Invalid, "stage", "--tick marks boxes in a file, and this ticket is none").
+			WithHint("save it as a file in the resource, or leave out --tick")
+	}
+	path := realPath(ticketPath)
+	for _, r := range rs {
+		if within(r.Path, path) {
+			return nil
+		}
+	}
+	return fault.New(fault.Invalid, "stage", "--tick marks boxes as part of the change, and %s lies in none of the plan's resources", ticketPath).
+		WithHint("name it: --resource . --resource %s", filepath.Dir(ticketPath))
+}
+
+// realPath follows links as far as the path exists.
+func realPath(path string) string {
+	if p, err := filepath.EvalSymlinks(path); err == nil {
+		return p
+	}
+	return path
+}
+
+// tick marks the box of a step that is done, and of the groups that are with it.
+// A box that cannot be found or written is told, and fails nothing.
+func (r *runner) tick(ctx context.Context, s *Step) error {
+	p := r.plan
+	if !p.Options.Tick || p.Ticket == nil {
+		return nil
+	}
+	boxes := map[string][]ticket.Box{} // by file
+	var files []string
+	done := r.doneWith(s)
+	for i := range p.Ticket.Dag.Nodes {
+		n := &p.Ticket.Dag.Nodes[i]
+		b, ok := n.Box()
+		if !ok || !done[n.ID] {
+			continue
+		}
+		file := realPath(p.Ticket.Path)
+		if n.File != "" { // of a folder of tickets
+			file = filepath.Join(file, filepath.Base(n.File))
+		}
+		if boxes[file] == nil {
+			files = append(files, file)
+		}
+		boxes[file] = append(boxes[file], b)
+	}
+	for _, file := range files {
+		reason, err := r.tickFile(ctx, file, boxes[file])
+		if err != nil {
+			return err
+		}
+		if reason != "" {
+			r.eng.notice(r.req.Observe, p, "the box of %s is not marked in %s: %s", s.ID, file, reason)
+		}
+	}
+	return nil
+}
+
+// doneWith returns s and the groups that nothing but s still held up.
+func (r *runner) doneWith(s *Step) map[string]bool {
+	done := map[string]bool{s.ID: true}
+	for again := true; again; {
+		again = false
+		for i := range r.plan.Steps {
+			g := &r.plan.Steps[i]
+			if !g.Group || done[g.ID] || g.Status != StepPending {
+				continue
+			}
+			met := true
+			for _, d := range g.DependsOn {
+				st := r.plan.readiness(d)
+				met = met && (done[d] || st == ticket.StatusMet)
+			}
+			if met {
+				done[g.ID], again = true, true
+			}
+		}
+	}
+	return done
+}
+
+// Scripts that read and write the ticket inside. It was the step's to change: it
+// may be a link or a pipe by now, which in there harms nobody.
+const (
+	tickRead  = `test -f "$1" && exec cat -- "$1"`
+	tickWrite = `exec cat >"$1"`
+)
+
+// tickFile marks boxes in one file, and says why it could not.
+func (r *runner) tickFile(ctx context.Context, file string, boxes []ticket.Box) (reason string, err error) {
+	for i, rec := range r.plan.Sandboxes {
+		if !within(rec.Resource.Path, file) {
+			continue
+		}
+		at := r.cell.inside(file)
+		out := &limited{max: ticket.DefaultMaxBytes}
+		exit, stderr, err := r.cell.gitInside(ctx, i, nil, nil, out, "/bin/sh", "-c", tickRead, "sh", at)
+		switch {
+		case err != nil:
+			return "", err
+		case exit.Code != 0:
+			return "it is no file in the sandbox " + stderr, nil
+		case out.over:
+			return "it is too large", nil
+		}
+		text, missing := ticket.Tick(out.buf.Bytes(), boxes)
+		if !bytes.Equal(text, out.buf.Bytes()) {
+			exit, stderr, err := r.cell.gitInside(ctx, i, text, nil, io.Discard, "/bin/sh", "-c", tickWrite, "sh", at)
+			if err != nil {
+				return "", err
+			}
+			if exit.Code != 0 {
+				return "it cannot be written: " + stderr, nil
+			}
+		}
+		if len(missing) > 0 {
+			return "its line is not there any more", nil
+		}
+		return "", nil
+	}
+	return "it lies in none of the plan's resources", nil
+}
+
+// limited keeps the beginning of what is written to it.
+type limited struct {
+	buf  bytes.Buffer
+	max  int
+	over bool
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if room := l.max - l.buf.Len(); len(p) > room {
+		l.over = true
+		l.buf.Write(p[:room])
+		return len(p), nil
+	}
+	return l.buf.Write(p)
+}
