@@ -8,8 +8,10 @@ func (s Spec) Hash() (string, error) {
 	mounts := make([]any, 0, len(s.Mounts))
 	for _, m := range s.Mounts {
 		mounts = append(mounts, canonjson.Object{
-			{Key: "source", Value: m.Source}, {Key: "target", Value: m.Target},
-			{Key: "mode", Value: string(m.Mode)}, {Key: "purpose", Value: m.Purpose},
+			{Key: "source", Value: m.Source},
+			{Key: "target", Value: m.Target},
+			{Key: "mode", Value: string(m.Mode)},
+			{Key: "purpose", Value: m.Purpose},
 		})
 	}
 	environment := make(canonjson.Object, 0, len(s.Environment))
@@ -17,13 +19,21 @@ func (s Spec) Hash() (string, error) {
 		environment = append(environment, canonjson.Member{Key: v.Name, Value: v.Value})
 	}
 	form, err := canonjson.Marshal(canonjson.Object{
-		{Key: "task_id", Value: s.TaskID}, {Key: "image", Value: s.Image}, {Key: "workdir", Value: s.Workdir},
-		{Key: "mounts", Value: mounts}, {Key: "read_only_root", Value: s.ReadOnlyRoot}, {Key: "network", Value: string(s.Network)},
+		{Key: "task_id", Value: s.TaskID},
+		{Key: "image", Value: s.Image},
+		{Key: "workdir", Value: s.Workdir},
+		{Key: "mounts", Value: mounts},
+		{Key: "read_only_root", Value: s.ReadOnlyRoot},
+		{Key: "network", Value: string(s.Network)},
 		{Key: "resources", Value: canonjson.Object{
 			{Key: "memory", Value: s.Resources.Memory}, {Key: "cpus", Value: s.Resources.CPUs}, {Key: "pids", Value: s.Resources.PIDs},
 		}},
-		{Key: "environment", Value: environment}, {Key: "cap_drop", Value: s.CapDrop}, {Key: "security_opt", Value: s.SecurityOpt},
-		{Key: "command", Value: s.Command}, {Key: "created", Value: false}, {Key: "provenance", Value: s.Provenance},
+		{Key: "environment", Value: environment},
+		{Key: "cap_drop", Value: s.CapDrop},
+		{Key: "security_opt", Value: s.SecurityOpt},
+		{Key: "command", Value: s.Command},
+		{Key: "created", Value: false},
+		{Key: "provenance", Value: s.Provenance},
 	})
 	if err != nil {
 		return "", err
