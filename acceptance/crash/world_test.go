@@ -71,7 +71,7 @@ func newWorld(t *testing.T, bin string) *world {
 			t.Fatal(err)
 		}
 	}
-	w.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + person, "AMBIT_HOME=" + w.home, "DIR=" + w.dir, "LC_ALL=C"}
+	w.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + person, "AMBIT_HOME=" + w.home, "DIR=" + w.dir, "LC_ALL=C", "GORACE=" + os.Getenv("GORACE")}
 	for i := 1; i <= 30; i++ {
 		name := fmt.Sprintf("f%d.txt", i)
 		w.write(filepath.Join(w.repo, name), "line "+name+"\n")

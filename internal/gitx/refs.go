@@ -211,9 +211,12 @@ func (r *Repo) withRetry(ctx context.Context, run func() (Result, error)) (Resul
 	}
 }
 
+// heldLock reports whether git failed because another git was at work: it held a
+// lock, or took a worktree away while the list of them was read.
 func heldLock(stderr string) bool {
 	return strings.Contains(stderr, ".lock': File exists") || strings.Contains(stderr, "could not lock config file") ||
-		(strings.Contains(stderr, "failed to read ") && strings.Contains(stderr, "/commondir"))
+		(strings.Contains(stderr, "failed to read ") && strings.Contains(stderr, "/commondir")) ||
+		(strings.Contains(stderr, "nvalid path ") && strings.Contains(stderr, "/worktrees/"))
 }
 
 // DropReflog removes the newest entry of a reference's log if UpdateRefs made it

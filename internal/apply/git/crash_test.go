@@ -19,6 +19,7 @@ import (
 	"github.com/ambit-run/ambit/internal/apply/git"
 	"github.com/ambit-run/ambit/internal/gitx"
 	"github.com/ambit-run/ambit/internal/gitx/gittest"
+	"go.uber.org/goleak"
 )
 
 // The test binary doubles as the process that is killed: it runs one method of a
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	if what := os.Getenv("AMBIT_TEST_APPLY"); what != "" {
 		os.Exit(child(what))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func child(what string) int {

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -127,6 +128,7 @@ type entry struct {
 	job     Job
 	pid     int // of the command
 	master  *os.File
+	ending  atomic.Bool // the entry was told to end: the command's death is no exit of its own
 }
 
 // run does the entry's whole work. An error means that the command did not start.
@@ -181,6 +183,9 @@ func (e *entry) run() error {
 	go e.listen()
 	go e.heed(signals)
 	ws := e.await()
+	if e.ending.Load() {
+		select {} // whoever was told to end it exits
+	}
 	w := word{Word: "ended", Duration: time.Since(start)}
 	w.Killed = e.nest.clear()
 	if ws.Signaled() {
@@ -211,6 +216,7 @@ func (e *entry) await() syscall.WaitStatus {
 func (e *entry) heed(signals <-chan os.Signal) {
 	for s := range signals {
 		if s == syscall.SIGTERM && e.nest.ends() {
+			e.ending.Store(true)
 			e.nest.clear()
 			os.Exit(0)
 		}
@@ -228,6 +234,7 @@ func (e *entry) listen() {
 		files, err := e.control.Recv(&w)
 		closeAll(files)
 		if err != nil {
+			e.ending.Store(true)
 			e.nest.clear()
 			os.Exit(0)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
 	"github.com/ambit-run/ambit/internal/gitx"
+	"go.uber.org/goleak"
 )
 
 // Maker returns every strategy, ready to work with a git program, each calling
@@ -43,7 +44,7 @@ func Main(m *testing.M, mk Maker) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(99)
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // newGit is a git program with its private folders in a test's own.
