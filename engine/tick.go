@@ -55,7 +55,7 @@ func (r *runner) tick(ctx context.Context, s *Step) error {
 	done := r.doneWith(s)
 	for i := range p.Ticket.Dag.Nodes {
 		n := &p.Ticket.Dag.Nodes[i]
-		b, ok := n.Box()
+		b, ok := p.Ticket.Dag.Box(n)
 		if !ok || !done[n.ID] {
 			continue
 		}
@@ -138,7 +138,7 @@ func (r *runner) tickFile(ctx context.Context, file string, boxes []ticket.Box) 
 			}
 		}
 		if len(missing) > 0 {
-			return "its line is not there any more", nil
+			return "no line has its words any more, or several have", nil
 		}
 		return "", nil
 	}
