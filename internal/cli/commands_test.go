@@ -22,7 +22,7 @@ func TestUsageErrors(t *testing.T) {
 		want []string // parts of stderr
 	}{
 		{"aply", 2, []string{`unknown command "aply"`, "did you mean ambit apply?", "ambit --help"}},
-		{"frobnicate", 2, []string{"the commands are: apply, checkpoint,"}},
+		{"frobnicate", 2, []string{"the commands are: apply, boundary, checkpoint,"}},
 		{"diff --exitcode", 2, []string{"unknown flag --exitcode", "did you mean --exit-code (exit with 8", "usage: ambit diff [PLAN]"}},
 		{"diff -Z", 2, []string{"unknown flag -Z"}},
 		{"diff --step", 2, []string{"--step needs a value", "--step STEP (only what this STEP changed)"}},
@@ -54,6 +54,26 @@ func TestUsageErrors(t *testing.T) {
 		{"completion tcsh", 2, []string{"no completion for tcsh"}},
 		{"logs a b c", 2, []string{"logs takes a plan and a step"}},
 		{"help aply", 2, []string{"did you mean ambit apply?"}},
+		{"boundary nope", 2, []string{`unknown command "nope"`, "the commands are: argv, report, spec"}},
+		{"boundary spce", 2, []string{"did you mean ambit boundary spec?"}},
+		{"boundary spec", 2, []string{"no task was named", "ambit boundary spec M-1"}},
+		{"boundary spec a", 2, []string{"no working tree was named"}},
+		{"boundary spec a b --workdir /w", 2, []string{"spec takes one task, and got 2 arguments"}},
+		{"boundary spec a --ticket b --workdir /w", 2, []string{"TASK and --ticket exclude each other"}},
+		{"boundary spec a --spec b", 2, []string{"unknown flag --spec"}},
+		{"boundary spec a --workdir /w --env A", 2, []string{"--env A has no value", "write --env A=VALUE"}},
+		{"boundary spec a --workdir /w --env =x", 3, []string{"invalid environment variable name: "}},
+		{"boundary spec a --workdir w", 3, []string{"sandbox path must be absolute: w"}},
+		{"boundary spec a --workdir /w --pids 0", 3, []string{"pids is no number of processes"}},
+		{"boundary spec a --workdir /w --network allow", 7, []string{"--network allow is not supported by this version"}},
+		{"boundary argv --spec s.json --workdir /w", 2, []string{"--spec and --workdir exclude each other"}},
+		{"boundary argv --spec s.json -- make", 2, []string{"--spec and a command exclude each other"}},
+		{"boundary argv --spec s.json", 6, []string{"read spec: there is no file s.json"}},
+		{"boundary argv a --workdir /w --user 1:1", 2, []string{"--user is no part of the declared form", "add --executed"}},
+		{"boundary argv a --workdir /w --engine qemu", 2, []string{`"qemu" is not known; use one of: docker, podman, bwrap`}},
+		{"boundary argv a --workdir /w --name -x", 3, []string{"not a container's name"}},
+		{"boundary argv a --workdir /w --executed --memory 999t", 7, []string{"memory 999t exceeds this machine"}},
+		{"handoff - --spec s.json", 6, []string{"there is no file s.json"}},
 		{"status nope", 6, []string{`no plan is called "nope"`}},
 	} {
 		got := typeLine(t, somePlan(), strings.Fields(tt.line)...)
@@ -176,6 +196,7 @@ var arguments = map[string][]string{
 	"try": {"--", "true"}, "exec": {"--", "true"}, "apply": {"--yes"}, "discard": {"--yes"}, "undo": {"try-k7m2q", "--yes"},
 	"restore-checkpoint": {"x"}, "completion": {"bash"}, "help": {"diff"},
 	"run": {"--resume", "try-k7m2q"}, "lint": {"-"}, "dag": {"-"}, "plan": {"-"}, "handoff": {"-"},
+	"spec": {"M-1", "--workdir", "/w"}, "argv": {"M-1", "--workdir", "/w"}, "report": {"M-1", "--workdir", "/w"},
 }
 
 func TestEveryCommandPrintsOneObject(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ambit-run/ambit/boundary"
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/ticket"
@@ -97,11 +98,15 @@ is run. Nothing is asked where stdin or stderr is no terminal; ` + "`apply`, `di
 }
 
 func section(b *strings.Builder, c *cobra.Command) {
+	head := "## " + c.CommandPath()
+	if c.Parent().HasParent() {
+		head = "#" + head // below the command it belongs to
+	}
 	text := c.Long
 	if text == "" {
 		text = c.Short + "."
 	}
-	fmt.Fprintf(b, "\n## ambit %s\n\n    %s\n\n%s\n", c.Name(), c.UseLine(), text)
+	fmt.Fprintf(b, "\n%s\n\n    %s\n\n%s\n", head, c.UseLine(), text)
 	if c.Example != "" {
 		fmt.Fprintf(b, "\n```\n%s\n```\n", c.Example)
 	}
@@ -114,6 +119,11 @@ func section(b *strings.Builder, c *cobra.Command) {
 	})
 	if usage := local.FlagUsages(); usage != "" {
 		fmt.Fprintf(b, "\n```\n%s```\n", usage)
+	}
+	for _, s := range c.Commands() {
+		if s.IsAvailableCommand() {
+			section(b, s)
+		}
 	}
 }
 
@@ -136,6 +146,7 @@ func TestJSONDocument(t *testing.T) {
 		"ps": plansObject{}, "status": statusObject{}, "logs": logObject{}, "exec, shell": execObject{},
 		"checkpoint, restore-checkpoint": checkpointObject{}, "recover": engine.RecoverReport{}, "doctor": engine.DoctorReport{},
 		"lint": lintObject{}, "dag": ticket.View{}, "plan": previewObject{}, "handoff": ticket.Payload{},
+		"boundary spec": boundary.Spec{}, "boundary argv": boundaryArgvObject{}, "boundary report": boundaryReportObject{},
 		"version": versionObject{}, "completion": completionObject{}, "Plans": engine.Plan{}, "Steps": engine.Step{}, "Exits": engine.Exit{},
 	}
 	for name, o := range objects {
@@ -154,13 +165,14 @@ func TestJSONDocument(t *testing.T) {
 		}
 	}
 	// Every command has its place there.
-	for _, c := range newRootCmd(&deps{}).Commands() {
+	for _, c := range leaves(newRootCmd(&deps{})) {
+		name := strings.TrimPrefix(c.CommandPath(), "ambit ")
 		found := false
 		for head := range sections {
-			found = found || slices.Contains(strings.Split(head, ", "), c.Name())
+			found = found || slices.Contains(strings.Split(head, ", "), name)
 		}
-		if c.IsAvailableCommand() && !found {
-			t.Errorf("docs/json.md has no section for ambit %s", c.Name())
+		if c.IsAvailableCommand() && !c.HasAvailableSubCommands() && !found {
+			t.Errorf("docs/json.md has no section for ambit %s", name)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/spf13/cobra"
 
@@ -12,14 +11,14 @@ import (
 
 func newHandoffCmd(d *deps) *cobra.Command {
 	o := &runOptions{}
-	step := ""
+	step, spec := "", ""
 	cmd := &cobra.Command{
 		Use:   "handoff TICKET [STEP] [flags]",
 		Short: "Print what a ticket's steps would be given to read",
 		Long: `Print, as JSON, the handoff that the steps of a ticket find in $AMBIT_HANDOFF: the
 manifest with its hash, the declared boundary, and the packet with the files that the
-ticket names, as they are now. With STEP only that step's files, and its prompt. A
-handoff is prepared state, not permission to execute. TICKET - reads stdin.`,
+ticket names, as they are now. With STEP only that step's files, and its prompt; with
+--spec the boundary is that container. A handoff is prepared state, not permission to execute. TICKET - reads stdin.`,
 		Example: `  ambit handoff ticket.md
   ambit handoff ticket.md n02`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -30,14 +29,15 @@ handoff is prepared state, not permission to execute. TICKET - reads stdin.`,
 			}
 			return previewArgs(cmd, before, 2)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return runHandoff(cmd.Context(), d, cmd, o, step) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runHandoff(cmd.Context(), d, cmd, o, step, spec) },
 	}
+	cmd.Flags().StringVar(&spec, "spec", "", "the container it is declared for, a `FILE` that boundary spec printed, as the handoff's sandbox")
 	o.ticketFlags.register(cmd)
 	o.planFlags.register(cmd)
 	return cmd
 }
 
-func runHandoff(ctx context.Context, d *deps, cmd *cobra.Command, o *runOptions, step string) error {
+func runHandoff(ctx context.Context, d *deps, cmd *cobra.Command, o *runOptions, step, spec string) error {
 	v, u, err := d.preview(ctx, cmd, o)
 	if err != nil {
 		return err
@@ -49,13 +49,30 @@ func runHandoff(ctx context.Context, d *deps, cmd *cobra.Command, o *runOptions,
 		}
 		v.Handoff.ForStep(u.dag, n)
 	}
+	if spec != "" {
+		if err := d.sandboxFrom(spec, &v.Handoff); err != nil {
+			return err
+		}
+	}
 	if d.json {
 		return d.emit(v.Handoff, exitDone)
 	}
-	enc := json.NewEncoder(d.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v.Handoff)
+	return d.indented(v.Handoff)
+}
+
+// sandboxFrom makes a declared container the sandbox of a handoff. It has to be that
+// of the ticket's task.
+func (d *deps) sandboxFrom(file string, p *ticket.Payload) error {
+	s, err := d.readSpec(file)
+	if err != nil {
+		return err
+	}
+	if s.TaskID != p.TaskID {
+		return fault.New(fault.Conflict, "read "+file, "the spec is for task %s, and the ticket is %s", s.TaskID, p.TaskID).
+			WithHint("ambit boundary spec --ticket TICKET --workdir PATH declares one for it")
+	}
+	p.Sandbox = s
+	return nil
 }
 
 // theStep finds the one step a person means by a word.

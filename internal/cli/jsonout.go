@@ -81,6 +81,14 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
+// indented prints a value that is data by itself, for a person or a file.
+func (d *deps) indented(v any) error {
+	enc := json.NewEncoder(d.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
 // describe makes the error object of an error.
 func describe(err error) errorObject {
 	o := errorObject{Paths: []string{}, Diagnostics: []fault.Diagnostic{}}

@@ -55,7 +55,7 @@ func finishedBefore(t *ticket.Ticket, path string) []string {
 
 // readSibling parses a ticket file; nil if it cannot be read or understood.
 func readSibling(path string) *ticket.Ticket {
-	src, err := readRegular(path, path, ticket.DefaultMaxBytes+1)
+	src, err := readRegular(ticketFile, path, path)
 	if err != nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ambit-run/ambit/boundary"
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/ticket"
@@ -49,20 +50,35 @@ func (d *deps) stageRequest(ctx context.Context, cmd *cobra.Command, o *runOptio
 	}, u, nil
 }
 
-// readTicket reads a ticket file, or stdin for "-". path is absolute, "" for stdin.
-func (d *deps) readTicket(name, dir string) (src []byte, path string, err error) {
-	// One byte more than a ticket may have, so that the parser sees the excess.
-	const limit = ticket.DefaultMaxBytes + 1
+// readable is a kind of file that a person hands in by name or on stdin.
+type readable struct {
+	op, what, hint, stdin string
+	limit                 int64 // one byte more than it may have, so that its parser sees the excess
+}
+
+var (
+	ticketFile = readable{
+		op: "read ticket", what: "a ticket", hint: "a ticket is a Markdown file, or a folder of them; - reads stdin",
+		stdin: "write it as … - < ticket.md", limit: ticket.DefaultMaxBytes + 1,
+	}
+	specFile = readable{
+		op: "read spec", what: "a spec", hint: "a spec is what ambit boundary spec prints; - reads stdin",
+		stdin: "write it as … --spec - < spec.json", limit: boundary.MaxSpecBytes + 1,
+	}
+)
+
+// read reads such a file, or stdin for "-". path is absolute, "" for stdin.
+func (d *deps) read(k readable, name, dir string) (src []byte, path string, err error) {
 	if name != "-" {
 		path = absolute(dir, name)
-		src, err = readRegular(name, path, limit)
+		src, err = readRegular(k, name, path)
 		return src, path, err
 	}
 	if terminalOf(d.stdin) != nil {
-		return nil, "", &usageError{message: "a ticket from stdin needs a pipe or file, and stdin is a terminal", hint: "write it as … - < ticket.md"}
+		return nil, "", &usageError{message: k.what + " from stdin needs a pipe or file, and stdin is a terminal", hint: k.stdin}
 	}
-	if src, err = io.ReadAll(io.LimitReader(d.stdin, limit)); err != nil {
-		return nil, "", fileFault("read ticket", name, err)
+	if src, err = io.ReadAll(io.LimitReader(d.stdin, k.limit)); err != nil {
+		return nil, "", fileFault(k.op, name, err)
 	}
 	return src, "", nil
 }

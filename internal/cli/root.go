@@ -44,7 +44,7 @@ func newRootCmd(d *deps) *cobra.Command {
 			newPsCmd(d), newLogsCmd(d), newExecCmd(d), newShellCmd(d), newCheckpointCmd(d), newRestoreCheckpointCmd(d), newRestoreCmd(d), newRecoverCmd(d),
 		}},
 		{"tickets", "Tickets, without running anything:", []*cobra.Command{
-			newLintCmd(d), newDagCmd(d), newPlanCmd(d), newHandoffCmd(d),
+			newLintCmd(d), newDagCmd(d), newPlanCmd(d), newHandoffCmd(d), newBoundaryCmd(d),
 		}},
 		{"ambit", "ambit itself:", []*cobra.Command{newVersionCmd(d), newCompletionCmd(d)}},
 	} {

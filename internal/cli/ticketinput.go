@@ -43,7 +43,7 @@ func (d *deps) ticketInput(ctx context.Context, name, dir string) (*ticketInput,
 			return folderInput(name, absolute(dir, name))
 		}
 	}
-	src, path, err := d.readTicket(name, dir)
+	src, path, err := d.read(ticketFile, name, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func folderInput(name, path string) (*ticketInput, error) {
 	total := 0
 	for _, n := range names {
 		shown := filepath.Join(name, n)
-		data, err := readRegular(shown, filepath.Join(path, n), ticket.DefaultMaxBytes+1)
+		data, err := readRegular(ticketFile, shown, filepath.Join(path, n))
 		if err != nil {
 			return nil, err
 		}
@@ -166,25 +166,24 @@ func digits(s string) int {
 	return n
 }
 
-// readRegular reads a regular file, up to limit bytes of it. Nothing else is
+// readRegular reads a regular file, up to the limit of its kind. Nothing else is
 // opened in a way that could wait.
-func readRegular(name, path string, limit int64) ([]byte, error) {
+func readRegular(k readable, name, path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fileFault("read ticket", name, err)
+		return nil, fileFault(k.op, name, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fileFault("read ticket", name, err)
+		return nil, fileFault(k.op, name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fault.New(fault.Invalid, "read ticket", "%s is not a regular file", name).
-			WithHint("a ticket is a Markdown file, or a folder of them; - reads stdin")
+		return nil, fault.New(fault.Invalid, k.op, "%s is not a regular file", name).WithHint("%s", k.hint)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, limit))
+	data, err := io.ReadAll(io.LimitReader(f, k.limit))
 	if err != nil {
-		return nil, fileFault("read ticket", name, err)
+		return nil, fileFault(k.op, name, err)
 	}
 	return data, nil
 }

@@ -134,18 +134,18 @@ func planAndFiles(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// unknownCommand is the answer to a first word that is no command.
-func unknownCommand(root *cobra.Command, name string) error {
+// unknownCommand is the answer to a word that is none of a command's commands.
+func unknownCommand(parent *cobra.Command, name string) error {
 	var names []string
-	for _, c := range root.Commands() {
+	for _, c := range parent.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
 	}
 	slices.Sort(names)
-	e := usagef(root, "unknown command %q", name)
+	e := usagef(parent, "unknown command %q", name)
 	if near := typo.Nearest(name, names); near != "" {
-		return e.withHint("did you mean ambit %s?", near)
+		return e.withHint("did you mean %s %s?", parent.CommandPath(), near)
 	}
 	return e.withHint("the commands are: %s", strings.Join(names, ", "))
 }

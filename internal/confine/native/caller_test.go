@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,7 +68,25 @@ func (testContext) Err() error                  { return nil }
 func (testContext) Value(any) any               { return nil }
 
 // startCaller starts a caller with the job; extra files follow the standard ones.
-func startCaller(t testing.TB, j callerJob, out *bytes.Buffer, extra ...*os.File) *exec.Cmd {
+// transcript is what a running process has printed so far.
+type transcript struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (x *transcript) Write(p []byte) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.b.Write(p)
+}
+
+func (x *transcript) String() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.b.String()
+}
+
+func startCaller(t testing.TB, j callerJob, out *transcript, extra ...*os.File) *exec.Cmd {
 	t.Helper()
 	raw, err := json.Marshal(j)
 	if err != nil {

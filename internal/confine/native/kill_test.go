@@ -39,7 +39,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				Name: "litter", Dir: "/", Argv: []string{"/bin/sh", "-c", littering + "sleep 1000"},
 				Env: append(s.env(), "MARK="+s.spec.Plan),
 			}}
-			var out bytes.Buffer
+			var out transcript
 			c := startCaller(t, j, &out)
 			pid := c.Process.Pid
 			phase := "starting"

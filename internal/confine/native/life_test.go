@@ -27,9 +27,9 @@ func TestOneHolderForAll(t *testing.T) {
 	s := newStage(t)
 	s.spec.Plan = fmt.Sprintf("many-%d", rand.Int64())
 	var wg sync.WaitGroup
-	var callers []*bytes.Buffer
+	var callers []*transcript
 	for i := range 4 {
-		var out bytes.Buffer
+		var out transcript
 		callers = append(callers, &out)
 		c := startCaller(t, callerJob{Spec: s.spec, Cmd: engine.Command{
 			Name: "x", Dir: s.real, Env: s.env(), Argv: []string{"/bin/sh", "-c", fmt.Sprintf("echo x > by-%d; cat a.txt", i)},

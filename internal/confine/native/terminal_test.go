@@ -221,7 +221,7 @@ func TestTerminalAfterSignals(t *testing.T) {
 			s.open()
 			p := newPerson(t)
 			before := p.state()
-			var out bytes.Buffer
+			var out transcript
 			c := startCaller(t, callerJob{Spec: s.spec, Cmd: engine.Command{
 				Name: "tty", Argv: []string{"/bin/sh", "-c", "echo up; exec sleep 1000"}, Dir: "/", Env: s.env(), TTY: true, // exec: dash loses an interrupt while it forks
 			}}, &out, p.tty)
