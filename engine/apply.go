@@ -107,11 +107,6 @@ func (e *Engine) apply(ctx context.Context, c *cell, req ApplyRequest) (*ApplyRe
 	if err := e.journalled(ctx, p, line, journalPrepare); err != nil {
 		return nil, err
 	}
-	kept, err := e.keepBases(ctx, p, rec.ID)
-	if err != nil {
-		return nil, errors.Join(err, e.abandon(ctx, p, line))
-	}
-	notices = append(notices, kept...)
 	// Bottom-up: the last made is the first prepared.
 	for i := range parts {
 		state, note, err := e.prepare(ctx, &parts[i])
@@ -123,6 +118,13 @@ func (e *Engine) apply(ctx context.Context, c *cell, req ApplyRequest) (*ApplyRe
 			notices = append(notices, note)
 		}
 	}
+	// Only now that nothing stands in the way: what is kept of a real tree that
+	// does not fit the plan would be a wrong base for good.
+	kept, err := e.keepBases(ctx, p, rec.ID, func(ch stepChange) bool { return ch.New })
+	if err != nil {
+		return nil, errors.Join(err, e.abandon(ctx, p, line))
+	}
+	notices = append(notices, kept...)
 	if err := e.journalled(ctx, p, line, journalCommit); err != nil {
 		// The line may or may not be on the disk: the journal file decides, and
 		// recover reads it. Nothing is abandoned on a guess.

@@ -9,8 +9,10 @@ import (
 // live sandbox that stands on the same tree, this plan's own included, before
 // the paths change: so siblings stay on their base, and a plan can be applied
 // again after its undo. A sibling that cannot be kept is a notice, since its own
-// apply will meet a conflict and lose nothing.
-func (e *Engine) keepBases(ctx context.Context, p *Plan, apply string) ([]string, error) {
+// apply will meet a conflict and lose nothing. It is called when every target has
+// found the real resources fit, and before the line that decides. lacks says which
+// paths the resources are meant to lack now: only those are kept as missing.
+func (e *Engine) keepBases(ctx context.Context, p *Plan, apply string, lacks func(stepChange) bool) ([]string, error) {
 	rec, err := readPaths(p.applyPaths(apply))
 	if err != nil {
 		return nil, err
@@ -21,9 +23,9 @@ func (e *Engine) keepBases(ctx context.Context, p *Plan, apply string) ([]string
 		if len(chs) == 0 {
 			continue
 		}
-		paths := make([]string, 0, len(chs))
+		paths := make([]KeepPath, 0, len(chs))
 		for _, ch := range chs {
-			paths = append(paths, string(ch.Path))
+			paths = append(paths, KeepPath{Path: string(ch.Path), Absent: lacks(ch)})
 		}
 		plans, err := e.deps.Store.FindPlans(ctx, PlanQuery{Covers: own.Resource.Path})
 		if err != nil {
@@ -49,7 +51,7 @@ func (e *Engine) keepBases(ctx context.Context, p *Plan, apply string) ([]string
 	return notices, nil
 }
 
-func (e *Engine) keepBase(ctx context.Context, rec SandboxRecord, paths []string) error {
+func (e *Engine) keepBase(ctx context.Context, rec SandboxRecord, paths []KeepPath) error {
 	sb, err := e.attach(ctx, rec)
 	if err != nil {
 		return err

@@ -39,6 +39,11 @@ func (e *Engine) lockPlan(ctx context.Context, id, dir, doing string) (*planLock
 		f.Close()
 		return nil, e.busy(ctx, id, doing)
 	}
+	if !isAt(f, filepath.Join(dir, "lock")) {
+		f.Close()
+		return nil, fault.New(fault.Conflict, doing, "the folder of plan %s was moved meanwhile", id).
+			WithHint("repeat the command; `ambit ps --all` says whether it was discarded")
+	}
 	l := e.deps.Self
 	l.Key, l.Plan, l.Since = "plan:"+id, id, e.deps.Now()
 	// The file lock is ours, so whoever the row names is dead or gone.
@@ -47,6 +52,18 @@ func (e *Engine) lockPlan(ctx context.Context, id, dir, doing string) (*planLock
 		return nil, err
 	}
 	return &planLock{file: f, lease: l, eng: e}, nil
+}
+
+// isAt reports whether path still names f. A folder is moved to and from the
+// trash by whoever holds its lock, so a lock on a file that has been moved since
+// it was opened is no lock on the plan.
+func isAt(f *os.File, path string) bool {
+	ours, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(ours, there)
 }
 
 // busy says who holds a plan.

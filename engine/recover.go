@@ -41,11 +41,14 @@ func (e *Engine) Recover(ctx context.Context, plan string) (*RecoverReport, erro
 			return rep, err
 		}
 		if e.held(p.Dir) {
-			rep.Plans = append(rep.Plans, RecoveredPlan{Plan: p.ID, Was: p.Status, Is: p.Status, Action: "left alone: a living process is at work on it"})
+			rep.Plans = append(rep.Plans, RecoveredPlan{Plan: p.ID, Was: p.Status, Is: p.Status, Action: leftAlone})
 			continue
 		}
 		done, err := e.recoverPlan(ctx, p)
-		if err != nil {
+		switch {
+		case fault.Is(err, fault.Conflict) && e.held(p.Dir): // taken since
+			done = &RecoveredPlan{Plan: p.ID, Was: p.Status, Is: p.Status, Action: leftAlone}
+		case err != nil:
 			f := fault.As(err)
 			done = &RecoveredPlan{Plan: p.ID, Was: p.Status, Is: p.Status, Action: "needs you", Error: err.Error(), Paths: f.Paths, Hint: f.Hint}
 		}
@@ -62,6 +65,8 @@ func (e *Engine) Recover(ctx context.Context, plan string) (*RecoverReport, erro
 	}
 	return rep, nil
 }
+
+const leftAlone = "left alone: a living process is at work on it"
 
 // heldPatience is how long recover waits, in all, for plans that are held. A
 // killed process can seem to live on for a moment: a child that it was just
@@ -114,27 +119,67 @@ func (e *Engine) needsRepair(p *Plan) bool {
 var settled = map[journalKind]string{journalDone: applyCommitted, journalUndone: applyUndone, journalAbandon: applyAbandoned}
 
 func (e *Engine) recoverPlan(ctx context.Context, p *Plan) (*RecoveredPlan, error) {
-	if p.Status == PlanDiscarded {
-		return nil, e.finishDiscard(ctx, p)
-	}
-	if _, err := os.Stat(p.Dir); errors.Is(err, os.ErrNotExist) {
-		// The row came first, the folder never did: nothing was ever made.
-		if p.Status == PlanStaging {
-			return &RecoveredPlan{Plan: p.ID, Was: p.Status, Is: "", Action: "removed: it never came to be"}, e.deps.Store.DeletePlan(ctx, p.ID)
+	brought := false
+	if _, err := os.Lstat(p.Dir); errors.Is(err, os.ErrNotExist) {
+		if brought, err = e.bringBack(ctx, p); err != nil {
+			return nil, err
 		}
-		return nil, fault.New(fault.NotFound, "recover", "the folder of plan %s (%s) is gone", p.ID, p.Dir).
-			WithHint("put it back if you moved it; `ambit discard %s` forgets the plan", p.ID)
+		switch {
+		case brought, p.Status == PlanDiscarded:
+		case p.Status == PlanStaging:
+			// The row came first, the folder never did: nothing was ever made.
+			return &RecoveredPlan{Plan: p.ID, Was: p.Status, Is: "", Action: "removed: it never came to be"}, e.deps.Store.DeletePlan(ctx, p.ID)
+		default:
+			return nil, fault.New(fault.NotFound, "recover", "the folder of plan %s (%s) is gone", p.ID, p.Dir).
+				WithHint("put it back if you moved it; `ambit discard %s` forgets the plan", p.ID)
+		}
+		if !brought {
+			return nil, nil //nolint:nilnil // it lies in the trash
+		}
 	}
 	lock, err := e.lockPlan(ctx, p.ID, p.Dir, "recover")
 	if err != nil {
 		return nil, err
 	}
+	// Whoever held the plan until now may have restored, run or discarded it: only
+	// what the row says now counts.
 	fresh, err := e.deps.Store.Plan(ctx, p.ID)
 	var done *RecoveredPlan
-	if err == nil {
+	switch {
+	case err != nil:
+	case fresh.Status == PlanDiscarded:
+		err = e.finishDiscard(ctx, fresh)
+	default:
+		if brought {
+			e.registrars(ctx, fresh, "could not be made again", Registrar.Reregister)
+		}
 		done, err = e.repair(ctx, fresh)
+		if err == nil && done == nil && brought {
+			done = &RecoveredPlan{Plan: p.ID, Was: fresh.Status, Is: fresh.Status, Action: "brought back from the trash: it was never discarded"}
+			err = e.save(ctx, fresh) // with the notices of the registrars
+		}
 	}
 	return done, errors.Join(err, lock.unlock(ctx))
+}
+
+// bringBack takes the folder of a plan that is not discarded out of the trash, and
+// reports whether it lay there.
+func (e *Engine) bringBack(ctx context.Context, p *Plan) (bool, error) {
+	now, err := e.deps.Store.Plan(ctx, p.ID)
+	if err != nil || now.Status == PlanDiscarded {
+		return false, err
+	}
+	from := filepath.Join(e.trashDir(), p.ID)
+	if _, err := os.Lstat(from); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err := os.Rename(from, p.Dir); err != nil {
+		return false, folderFault("recover", err)
+	}
+	if err := errors.Join(syncDir(e.plansDir()), syncDir(e.trashDir())); err != nil {
+		return false, folderFault("recover", err)
+	}
+	return true, nil
 }
 
 // repair brings a plan that this process holds back to a state that commands can
@@ -264,36 +309,4 @@ func (e *Engine) repairRun(ctx context.Context, p *Plan) error {
 		s.Status, s.Message, s.EndedAt = StepPending, "interrupted", e.deps.Now()
 	}
 	return e.record(ctx, p, "run.interrupted", nil)
-}
-
-// sweep looks for folders that no plan owns. It removes nothing that holds
-// anything: an unknown folder is named and kept.
-func (e *Engine) sweep(ctx context.Context, ps []*Plan) ([]string, error) {
-	owned := map[string]bool{}
-	for _, p := range ps {
-		owned[p.ID] = true
-	}
-	var said []string
-	for _, dir := range []string{e.plansDir(), e.trashDir()} {
-		entries, err := os.ReadDir(dir)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return said, folderFault("recover", err)
-		}
-		for _, en := range entries {
-			if owned[en.Name()] {
-				continue
-			}
-			path := filepath.Join(dir, en.Name())
-			if err := os.Remove(path); err == nil { // only ever an empty folder
-				said = append(said, "removed the empty folder "+path)
-			} else {
-				said = append(said, "kept "+path+": the store knows no such plan")
-			}
-		}
-	}
-	said = append(said, e.emptyTrash(ctx, "")...)
-	return append(said, e.collectBases(ctx)...), nil
 }

@@ -128,6 +128,7 @@ func partly(set *changeset.Set, err error) error {
 type stepChange struct {
 	Path  []byte           `json:"path"` // base64: a path need not be UTF-8
 	After *changeset.Entry `json:"after,omitempty"`
+	New   bool             `json:"new,omitempty"` // there was nothing before
 }
 
 // recordStep keeps which paths a step changed, by sandbox.
@@ -139,7 +140,7 @@ func (e *Engine) writePaths(path string, sets []ReviewSet) error {
 	rec := map[string][]stepChange{}
 	for _, s := range sets {
 		for _, ch := range s.Set.Changes {
-			rec[s.Sandbox] = append(rec[s.Sandbox], stepChange{Path: []byte(ch.Path), After: ch.After})
+			rec[s.Sandbox] = append(rec[s.Sandbox], stepChange{Path: []byte(ch.Path), After: ch.After, New: ch.Before == nil || ch.From != ""})
 			if ch.From != "" {
 				rec[s.Sandbox] = append(rec[s.Sandbox], stepChange{Path: []byte(ch.From)})
 			}

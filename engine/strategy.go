@@ -180,10 +180,18 @@ type Sandbox interface {
 }
 
 // Keeper is a Sandbox that stands on the real tree and can be kept on its base:
-// Keep stores what the tree holds at paths, relative to the resource, before
-// ambit changes them. It may be called while commands are live.
+// Keep stores what the tree holds at paths before ambit changes them. It may be
+// called while commands are live.
 type Keeper interface {
-	Keep(ctx context.Context, paths []string) error
+	Keep(ctx context.Context, paths []KeepPath) error
+}
+
+// KeepPath is a path, relative to the resource, that ambit is about to change.
+type KeepPath struct {
+	Path string
+	// Absent says that nothing being there is part of the base. Where it is not
+	// set, a path that is missing was taken away by somebody, and is not kept.
+	Absent bool
 }
 
 // ChangeOptions tune Sandbox.Changes.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/bounded"
 	"github.com/ambit-run/ambit/ticket"
 )
 
@@ -54,7 +55,7 @@ func (r *runner) tick(ctx context.Context, s *Step) error {
 	done := r.doneWith(s)
 	for i := range p.Ticket.Dag.Nodes {
 		n := &p.Ticket.Dag.Nodes[i]
-		b, ok := n.Box()
+		b, ok := p.Ticket.Dag.Box(n)
 		if !ok || !done[n.ID] {
 			continue
 		}
@@ -116,18 +117,18 @@ func (r *runner) tickFile(ctx context.Context, file string, boxes []ticket.Box) 
 			continue
 		}
 		at := r.cell.inside(file)
-		out := &limited{max: ticket.DefaultMaxBytes}
+		out := &bounded.Buffer{Max: ticket.DefaultMaxBytes}
 		exit, stderr, err := r.cell.gitInside(ctx, i, nil, nil, out, "/bin/sh", "-c", tickRead, "sh", at)
 		switch {
 		case err != nil:
 			return "", err
 		case exit.Code != 0:
 			return "it is no file in the sandbox " + stderr, nil
-		case out.over:
+		case out.Over():
 			return "it is too large", nil
 		}
-		text, missing := ticket.Tick(out.buf.Bytes(), boxes)
-		if !bytes.Equal(text, out.buf.Bytes()) {
+		text, missing := ticket.Tick(out.Bytes(), boxes)
+		if !bytes.Equal(text, out.Bytes()) {
 			exit, stderr, err := r.cell.gitInside(ctx, i, text, nil, io.Discard, "/bin/sh", "-c", tickWrite, "sh", at)
 			if err != nil {
 				return "", err
@@ -137,25 +138,9 @@ func (r *runner) tickFile(ctx context.Context, file string, boxes []ticket.Box) 
 			}
 		}
 		if len(missing) > 0 {
-			return "its line is not there any more", nil
+			return "no line has its words any more, or several have", nil
 		}
 		return "", nil
 	}
 	return "it lies in none of the plan's resources", nil
-}
-
-// limited keeps the beginning of what is written to it.
-type limited struct {
-	buf  bytes.Buffer
-	max  int
-	over bool
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	if room := l.max - l.buf.Len(); len(p) > room {
-		l.over = true
-		l.buf.Write(p[:room])
-		return len(p), nil
-	}
-	return l.buf.Write(p)
 }

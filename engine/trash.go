@@ -128,7 +128,8 @@ func (e *Engine) purge(ctx context.Context, p *Plan) (bool, error) {
 		return false, errors.Join(err, lock.unlock(ctx))
 	}
 	if err := e.unstage(ctx, p); err != nil {
-		return false, errors.Join(err, lock.unlock(ctx), e.finishDiscard(ctx, p))
+		// Back to the trash while it is still ours: unlocked, it could be restored first.
+		return false, errors.Join(err, e.finishDiscard(ctx, p), lock.unlock(ctx))
 	}
 	return true, e.deps.Store.ReleaseLease(context.WithoutCancel(ctx), lock.lease)
 }

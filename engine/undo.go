@@ -46,7 +46,7 @@ func (e *Engine) undo(ctx context.Context, p *Plan, line *journalLine) error {
 			return &g
 		}
 	}
-	if _, err := e.keepBases(ctx, p, line.Apply); err != nil {
+	if _, err := e.keepBases(ctx, p, line.Apply, func(ch stepChange) bool { return ch.After == nil }); err != nil {
 		return err
 	}
 	p.Status = PlanUndoing

@@ -130,6 +130,9 @@ func (b *builder) addTasks() {
 			Files: append([]string{}, t.Files...), Tests: append([]string{}, t.Tests...), Source: SourceTask, Command: t.Command,
 			File: t.File, Line: t.Line, Index: t.Index, Label: t.Label, Group: t.Group(), Optional: t.Optional, Boxless: t.Boxless, Notes: t.Notes,
 		}
+		if n.BoxColumn = t.BoxColumn; t.BoxLine != t.Line {
+			n.BoxLine = t.BoxLine
+		}
 		if t.Shell != ShellSh {
 			n.Shell = t.Shell
 		}

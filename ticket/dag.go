@@ -51,15 +51,19 @@ type Node struct {
 	// State is set where Done does not say it all: StateCancelled, StateDeferred.
 	State State `json:"state,omitempty"`
 
-	Line     int    `json:"line,omitempty"`  // in the ticket; 0 = none
-	Index    int    `json:"index,omitempty"` // position in the task list, 1-based; 0 = not a task
-	Label    string `json:"label,omitempty"`
-	Group    bool   `json:"group,omitempty"` // a heading over nested steps: does nothing, met when they are
-	Optional bool   `json:"optional,omitempty"`
-	Boxless  bool   `json:"boxless,omitempty"` // no checklist item: the whole of a file is the step
-	Parent   string `json:"parent,omitempty"`  // id of the step it is nested in
-	Text     string `json:"text,omitempty"`    // the line as written, where it differs from Title
-	Notes    string `json:"notes,omitempty"`   // what stands below the box
+	Line int `json:"line,omitempty"` // in the ticket; 0 = none
+	// BoxLine is the line of the box where that is another one, BoxColumn where in
+	// its line the box begins, 1-based, in bytes; 0 = no box.
+	BoxLine   int    `json:"box_line,omitempty"`
+	BoxColumn int    `json:"box_column,omitempty"`
+	Index     int    `json:"index,omitempty"` // position in the task list, 1-based; 0 = not a task
+	Label     string `json:"label,omitempty"`
+	Group     bool   `json:"group,omitempty"` // a heading over nested steps: does nothing, met when they are
+	Optional  bool   `json:"optional,omitempty"`
+	Boxless   bool   `json:"boxless,omitempty"` // no checklist item: the whole of a file is the step
+	Parent    string `json:"parent,omitempty"`  // id of the step it is nested in
+	Text      string `json:"text,omitempty"`    // the line as written, where it differs from Title
+	Notes     string `json:"notes,omitempty"`   // what stands below the box
 	// Reasons says why the step waits, one for each of DependsOn; none where the
 	// grammar gives none.
 	Reasons []Reason `json:"reasons,omitempty"`

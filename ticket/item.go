@@ -48,8 +48,9 @@ func (r *reader) item(reg *region, item ast.Node, at place) {
 			case b.state == "" && !r.vary.otherMarks:
 				r.marks.set(line, reasonState)
 			default:
-				lines[0].text, lines[0].offset = lines[0].text[b.text:], lines[0].offset+b.text
-				r.task(reg, item, b, lines, first, at, lines[0].offset)
+				boxOffset := lines[0].offset
+				lines[0].text, lines[0].offset = lines[0].text[b.text:], boxOffset+b.text
+				r.task(reg, item, b, lines, first, at, boxOffset)
 				return
 			}
 		}
@@ -59,7 +60,7 @@ func (r *reader) item(reg *region, item ast.Node, at place) {
 
 func (r *reader) task(reg *region, item ast.Node, b box, lines []rawLine, rest ast.Node, at place, boxOffset int) {
 	line, column := r.src.at(reg.base + item.Pos())
-	boxLine, _ := r.src.at(boxOffset)
+	boxLine, boxColumn := r.src.at(boxOffset)
 	if b.state == "" && r.vary.otherMarks {
 		b.state = StateTodo
 		r.otherMarks = append(r.otherMarks, boxLine)
@@ -83,7 +84,7 @@ func (r *reader) task(reg *region, item ast.Node, b box, lines []rawLine, rest a
 	text := strings.TrimSpace(lines[0].text)
 	index := len(r.t.Tasks) + 1
 	r.t.Tasks = append(r.t.Tasks, Task{
-		Index: index, Line: line, Column: column, Text: text,
+		Index: index, Line: line, Column: column, BoxLine: boxLine, BoxColumn: boxColumn, Text: text,
 		State: b.state, Optional: b.optional, Section: at.section, Parent: at.task, part: at.part,
 	})
 	if at.task > 0 {

@@ -138,6 +138,7 @@ func (r *literalReader) task(at literalPlace, line string) {
 		Index: len(r.t.Tasks) + 1, Line: at.line, Column: at.column + skipPySpace(line, 0),
 		Text: text, Title: text, State: StateTodo, Section: r.title,
 	}
+	t.BoxLine, t.BoxColumn = r.src.at(r.src.lines[at.line-1] + at.column - 1 + literalBox(line))
 	if done {
 		t.State = StateDone
 	}

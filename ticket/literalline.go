@@ -34,6 +34,9 @@ func literalTask(line string) (text string, offset int, done, ok bool) {
 	return pyStrip(line[offset:]), offset, done, true
 }
 
+// literalBox returns where the box of a task begins.
+func literalBox(line string) int { return skipPySpace(line, skipPySpace(line, 0)+1) }
+
 // literalClause searches for the first match of
 //
 //	\b(?:depends on|requires|after)\s+(?P<ids>[A-Za-z0-9\-_]+(?:\s*,\s*[A-Za-z0-9\-_]+)*)

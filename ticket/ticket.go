@@ -87,16 +87,19 @@ const (
 // Task is one checklist item, nested ones included: Tasks is the outline in the
 // order of the file, a parent before its children.
 type Task struct {
-	Index    int      `json:"index"` // 1-based position in Tasks
-	ID       string   `json:"id"`    // n<index>-<slug>, the id of its node
-	Line     int      `json:"line"`
-	Column   int      `json:"column"`            // of the bullet, 1-based, in bytes
-	Title    string   `json:"title"`             // without dependency clauses
-	Text     string   `json:"text"`              // the line after the box as written
-	Label    string   `json:"label,omitempty"`   // the author's own id at the start: T001, 1.2, WP03
-	Aliases  []string `json:"aliases,omitempty"` // other ids the author gave it
-	State    State    `json:"state"`
-	Optional bool     `json:"optional,omitempty"`
+	Index  int    `json:"index"` // 1-based position in Tasks
+	ID     string `json:"id"`    // n<index>-<slug>, the id of its node
+	Line   int    `json:"line"`
+	Column int    `json:"column"` // of the bullet, 1-based, in bytes
+	// BoxLine and BoxColumn are where the box begins, like Line and Column; 0 = none.
+	BoxLine   int      `json:"box_line,omitempty"`
+	BoxColumn int      `json:"box_column,omitempty"`
+	Title     string   `json:"title"`             // without dependency clauses
+	Text      string   `json:"text"`              // the line after the box as written
+	Label     string   `json:"label,omitempty"`   // the author's own id at the start: T001, 1.2, WP03
+	Aliases   []string `json:"aliases,omitempty"` // other ids the author gave it
+	State     State    `json:"state"`
+	Optional  bool     `json:"optional,omitempty"`
 	// Command is the script of the fenced blocks under the task, Shell what it is
 	// written for ("sh" or "bash"), CommandLine the line of the first block.
 	Command     string `json:"command,omitempty"`

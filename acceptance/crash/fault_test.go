@@ -84,15 +84,19 @@ func (w *world) engineWith(git *gitx.Git, targets ...engine.Target) *engine.Engi
 	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		w.t.Fatal(err)
 	}
-	store, err := sqlite.Open(ctx, filepath.Join(w.home, "ambit.db"))
+	db, err := sqlite.Open(ctx, filepath.Join(w.home, "ambit.db"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() {
-		if err := store.Close(); err != nil {
+		if err := db.Close(); err != nil {
 			w.t.Error(err)
 		}
 	})
+	var store engine.Store = db
+	if w.store != nil {
+		store = w.store(db)
+	}
 	self, err := procid.Self()
 	if err != nil {
 		w.t.Fatal(err)

@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ambit-run/ambit/engine"
 )
 
 // files per resource that each step changes: enough that a commit takes long
@@ -29,9 +31,10 @@ type world struct {
 	bin                   string
 	base, home, repo, dir string
 	env                   []string
-	brittle               *bool  // see confiners
-	oldRepo, oldDir       string // hashes before anything ran
-	newRepo, newDir       string // hashes when everything is applied
+	brittle               *bool                           // see confiners
+	store                 func(engine.Store) engine.Store // wraps the store of engines; nil = as it is
+	oldRepo, oldDir       string                          // hashes before anything ran
+	newRepo, newDir       string                          // hashes when everything is applied
 }
 
 // ticketText has three steps; each writes to the git checkout and to the plain

@@ -89,7 +89,7 @@ func sources(t *testing.T) []source {
 var floors = map[string]string{
 	"fault": "noun", "resource": "noun", "graph": "noun", "ticket": "noun", "identity": "noun",
 	"authority": "noun", "changeset": "noun", "boundary": "noun",
-	"internal/canonjson": "pure", "internal/topo": "pure", "internal/typo": "pure",
+	"internal/bounded": "pure", "internal/canonjson": "pure", "internal/topo": "pure", "internal/typo": "pure",
 	"internal/fsop": "ground", "internal/gitx": "ground", "internal/procid": "ground",
 	"engine": "engine", "bound": "bound",
 	"internal/store": "technology", "internal/sandbox": "technology", "internal/confine": "technology",

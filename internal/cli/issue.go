@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/bounded"
 	"github.com/ambit-run/ambit/ticket"
 )
 
@@ -44,7 +44,7 @@ func (d *deps) issueInput(ctx context.Context, name string) (*ticketInput, error
 	defer cancel()
 	cmd := exec.CommandContext(ctx, gh, "issue", "view", number, "--repo", owner+"/"+repo, "--json", "number,title,body")
 	cmd.Env = append(d.environ[:len(d.environ):len(d.environ)], "GH_PROMPT_DISABLED=1", "GH_NO_UPDATE_NOTIFIER=1", "NO_COLOR=1")
-	out, complaint := &capped{limit: 2 * ticket.DefaultMaxBytes}, &capped{limit: 64 << 10}
+	out, complaint := &bounded.Buffer{Max: 2 * ticket.DefaultMaxBytes}, &bounded.Buffer{Max: 64 << 10}
 	cmd.Stdout, cmd.Stderr = out, complaint
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
@@ -63,7 +63,7 @@ func (d *deps) issueInput(ctx context.Context, name string) (*ticketInput, error
 		Title  string
 		Body   string
 	}
-	if err := json.Unmarshal(out.Bytes(), &issue); err != nil || out.over {
+	if err := json.Unmarshal(out.Bytes(), &issue); err != nil || out.Over() {
 		return nil, fault.New(fault.Unavailable, "read issue", "what gh says of %s is no issue", name).WithCause(err).
 			WithHint("see what it says to: gh issue view %s --repo %s/%s --json number,title,body", number, owner, repo)
 	}
@@ -71,23 +71,4 @@ func (d *deps) issueInput(ctx context.Context, name string) (*ticketInput, error
 		name: name, sources: []ticket.Source{{Name: name, Data: []byte(issue.Body)}},
 		opts: ticket.Options{Format: ticket.FormatGitHub, ID: repo + "-" + number, Objective: strings.TrimSpace(issue.Title)},
 	}, nil
-}
-
-// capped keeps the first bytes that are written to it.
-type capped struct {
-	bytes.Buffer
-	limit int
-	over  bool
-}
-
-// Write takes everything and keeps what there is room for, so that the writer
-// never waits.
-func (c *capped) Write(p []byte) (int, error) {
-	room := c.limit - c.Len()
-	if len(p) > room {
-		c.over = true
-		c.Buffer.Write(p[:room])
-		return len(p), nil
-	}
-	return c.Buffer.Write(p)
 }

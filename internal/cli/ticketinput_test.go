@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -35,21 +33,5 @@ func TestIssueNames(t *testing.T) {
 		if issueName().MatchString(name) != ok {
 			t.Errorf("%s: %v", name, !ok)
 		}
-	}
-}
-
-func TestCappedKeepsTheBeginning(t *testing.T) {
-	t.Parallel()
-	c := &capped{limit: 5}
-	for range 3 {
-		if n, err := fmt.Fprint(c, "abc"); n != 3 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if c.String() != "abcab" || !c.over {
-		t.Errorf("%q, over %v", c.String(), c.over)
-	}
-	if whole := (&capped{limit: 3}); func() bool { fmt.Fprint(whole, strings.Repeat("x", 3)); return whole.over }() {
-		t.Error("what fits is not over")
 	}
 }

@@ -1,9 +1,7 @@
 package gitx
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"os/exec"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/bounded"
 )
 
 // Opts tune one git command. The zero value collects standard output, up to the
@@ -110,15 +109,15 @@ func (r *Repo) run(ctx context.Context, opts Opts, args ...string) (Result, erro
 		cmd.Dir = r.workTree
 	}
 	cmd.Stdin = opts.Stdin
-	stdout := &limited{max: opts.Limit}
-	if stdout.max <= 0 {
-		stdout.max = DefaultLimit
+	stdout := &bounded.Buffer{Max: opts.Limit, Refuse: true}
+	if stdout.Max <= 0 {
+		stdout.Max = DefaultLimit
 	}
 	cmd.Stdout = stdout
 	if opts.Stdout != nil {
 		cmd.Stdout = opts.Stdout
 	}
-	stderr := &limited{max: stderrLimit, drop: true}
+	stderr := &bounded.Buffer{Max: stderrLimit} // the first lines name the cause
 	cmd.Stderr = stderr
 	ownGroup(cmd, brief[args[0]])
 	cmd.WaitDelay = 2 * time.Second // then git itself is killed, and pipes that others hold are let go
@@ -127,43 +126,21 @@ func (r *Repo) run(ctx context.Context, opts Opts, args ...string) (Result, erro
 	if ctx.Err() != nil && cmd.Process != nil {
 		_ = signalGroup(cmd, syscall.SIGKILL) // what is left of the group, if anything is
 	}
-	res := Result{Stdout: stdout.buf.Bytes()}
+	res := Result{Stdout: stdout.Bytes()}
 	if cmd.ProcessState != nil {
 		res.Exit = cmd.ProcessState.ExitCode()
 	}
 	if cause := context.Cause(ctx); cause != nil && runErr != nil {
 		return res, fault.Wrap(fault.CodeOf(cause), "git "+args[0], cause)
 	}
-	if stdout.over {
-		return res, fault.New(fault.Unsupported, "git "+args[0], "more than %d bytes of output", stdout.max)
+	if stdout.Over() {
+		return res, fault.New(fault.Unsupported, "git "+args[0], "more than %d bytes of output", stdout.Max)
 	}
 	if runErr != nil && slices.Contains(opts.Exits, res.Exit) && res.Exit > 0 {
 		return res, nil
 	}
 	if runErr != nil {
-		return res, failure(args, res.Exit, stderr.buf.String(), runErr)
+		return res, failure(args, res.Exit, stderr.String(), runErr)
 	}
 	return res, nil
-}
-
-// limited collects output up to a bound. Beyond it, it either drops (standard
-// error, whose first lines name the cause) or fails the write, which ends git.
-type limited struct {
-	buf  bytes.Buffer
-	max  int64
-	drop bool
-	over bool
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	room := l.max - int64(l.buf.Len())
-	if int64(len(p)) <= room {
-		return l.buf.Write(p)
-	}
-	l.over = true
-	if !l.drop {
-		return 0, fmt.Errorf("output over %d bytes", l.max)
-	}
-	l.buf.Write(p[:room])
-	return len(p), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ambit-run/ambit/changeset"
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/bounded"
 	"github.com/ambit-run/ambit/internal/gitx"
 )
 
@@ -80,10 +81,10 @@ func (r *result) differingContents(ctx context.Context, files []gitx.Diff, wante
 	err := r.view.CatFiles(ctx, ids, func(i int, o gitx.Object) error {
 		path := files[i].Path
 		after := wanted[path].after
-		head := &bytes.Buffer{} // enough for a link text or a pointer
+		head := &bounded.Buffer{Max: 4096} // enough for a link text or a pointer
 		sum := sha256.New()
 		lines := &lineEnds{sum: sha256.New()}
-		if _, err := io.Copy(io.MultiWriter(sum, lines, &capped{head, 4096}), o.R); err != nil {
+		if _, err := io.Copy(io.MultiWriter(sum, lines, head), o.R); err != nil {
 			return fmt.Errorf("read the committed %q: %w", path, err)
 		}
 		switch {
@@ -203,16 +204,4 @@ func (l *lineEnds) done() []byte {
 		_, _ = l.sum.Write([]byte{'\r'}) // a hash never fails
 	}
 	return l.sum.Sum(nil)
-}
-
-// capped keeps the first n bytes and takes the rest for read.
-type capped struct {
-	to *bytes.Buffer
-	n  int
-}
-
-func (c *capped) Write(p []byte) (int, error) {
-	keep := min(len(p), c.n-c.to.Len())
-	c.to.Write(p[:max(0, keep)])
-	return len(p), nil
 }

@@ -4,22 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
+	"strings"
 
 	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
 )
 
-// Keep stores what the real tree holds at paths (relative to the resource) in a
-// layer of this sandbox, so that it stays on its base when ambit itself is about
+// Keep stores what the real tree holds at paths in a layer of this sandbox, so that it stays on its base when ambit itself is about
 // to change them: an apply of one plan calls it on every other live sandbox over
 // the same tree, before it commits. Later Changes compare with what was kept. A
-// path that the person changed since the sandbox was made is left alone: it
-// stays drift. Paths kept before are not kept again. It may be called while
+// path that the person changed or took away since the sandbox was made is left
+// alone: it stays drift. Paths kept before are not kept again. It may be called while
 // commands are live; what they have open stays what it was. For a frozen lower
 // there is nothing to do.
-func (s *Sandbox) Keep(ctx context.Context, paths []string) error {
+func (s *Sandbox) Keep(ctx context.Context, paths []engine.KeepPath) error {
 	if s.st.Lower != engine.LowerLive {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (s *Sandbox) Keep(ctx context.Context, paths []string) error {
 	return nil
 }
 
-func (s *Sandbox) keep(ctx context.Context, paths []string) error {
+func (s *Sandbox) keep(ctx context.Context, paths []engine.KeepPath) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
@@ -43,12 +43,11 @@ func (s *Sandbox) keep(ctx context.Context, paths []string) error {
 		return err
 	}
 	defer pin.Close()
-	paths = append([]string(nil), paths...)
-	sort.Strings(paths) // directories before what is in them
+	paths = slices.SortedFunc(slices.Values(paths), func(a, b engine.KeepPath) int { return strings.Compare(a.Path, b.Path) }) // directories before what is in them
 	k := &keeper{s: s, live: live, pin: pin, shut: map[string]uint32{}}
 	for _, p := range paths {
 		if err := k.keep(ctx, p); err != nil {
-			return errors.Join(fmt.Errorf("%q: %w", p, err), k.close())
+			return errors.Join(fmt.Errorf("%q: %w", p.Path, err), k.close())
 		}
 	}
 	return k.close()
@@ -89,10 +88,10 @@ func (k *keeper) close() error {
 	return errors.Join(errs...)
 }
 
-func (k *keeper) keep(ctx context.Context, path string) error {
+func (k *keeper) keep(ctx context.Context, path engine.KeepPath) error {
 	s, live, pin := k.s, k.live, k.pin
 	at := ""
-	for rest := path; rest != ""; {
+	for rest := path.Path; rest != ""; {
 		var name string
 		name, rest = cut(rest)
 		at = fsop.Join(at, name)
@@ -109,6 +108,8 @@ func (k *keeper) keep(ctx context.Context, path string) error {
 		switch {
 		case err != nil && absent(err) != nil:
 			return err
+		case err != nil && (!path.Absent || rest != ""):
+			return nil // somebody took it away, or its folder: that is no base
 		case err != nil:
 			return whiteout(pin, at) // nothing there, nor below
 		case info.Kind == fsop.KindDir:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ambit-run/ambit/changeset"
@@ -21,7 +22,7 @@ func TestC133_KeepBase(t *testing.T) {
 	b.inside("echo s >> f; echo n > other")
 	b.write("mine", "edited by the person\n")
 	// Another plan is applied: it changes f, g, l, deletes d, makes new/a, turns kind into a directory.
-	paths := []string{"f", "g", "l", "d", "d/x", "d/y", "new", "new/a", "kind", "kind/in", "mine"}
+	paths := []string{"f", "g", "l", "d", "d/x", "d/y", "-new", "-new/a", "kind", "-kind/in", "mine"}
 	b.keep(paths)
 	b.keep(paths) // again, as a recovery would
 	b.write("f", "applied\n", "g", "applied\n", "new/a", "applied\n")
@@ -47,11 +48,32 @@ func TestC133_KeepBase(t *testing.T) {
 	b.must(r.Close())
 }
 
+// What the person took away after the sandbox was made is no base: it is not kept
+// as missing, and is there again when they put it back.
+func TestKeepNothingThatIsAwayForAWhile(t *testing.T) {
+	t.Parallel()
+	b := plain(t, "d/f", "orig\n")
+	b.create()
+	b.inside("echo b > other")
+	b.must(os.Rename(filepath.Join(b.dir, "d"), filepath.Join(b.dir, "away")))
+	b.keep([]string{"d/f", "-d/new"})
+	b.must(os.Rename(filepath.Join(b.dir, "away"), filepath.Join(b.dir, "d")))
+	if got := b.inside("cat d/f"); got != "orig\n" {
+		t.Errorf("inside d/f is %q", got)
+	}
+}
+
+// keep keeps paths; one that begins with "-" is meant to be missing.
 func (b *box) keep(paths []string) {
 	b.t.Helper()
 	sb, ok := b.sb.(*overlay.Sandbox)
 	if !ok {
 		b.t.Fatalf("%T is no overlay sandbox", b.sb)
 	}
-	b.must(sb.Keep(b.t.Context(), paths))
+	var list []engine.KeepPath
+	for _, p := range paths {
+		path, absent := strings.CutPrefix(p, "-")
+		list = append(list, engine.KeepPath{Path: path, Absent: absent})
+	}
+	b.must(sb.Keep(b.t.Context(), list))
 }
