@@ -12,7 +12,7 @@ build: ## bin/ambit
 	@$(FLAGS) go build -o bin/ambit ./cmd/ambit && echo bin/ambit
 
 install: ## ambit into Go's bin folder
-	@$(FLAGS) go install ./cmd/ambit && echo "$$(go env GOBIN || true)$$(go env GOPATH)/bin/ambit"
+	@scripts/install
 
 demo: ## the main job over a small Go service: run, diff, apply, undo (a minute)
 	@scripts/demo

@@ -37,8 +37,9 @@ func scopePath(l Lease) string {
 
 // scopePaths resolves the keys of a ticket's scope: the name of a resource is the
 // whole of it; a path is one of the first resource, or absolute. Of a pattern the
-// part before its first wildcard counts. Nothing is looked up in the file system:
-// a key may name what the ticket is going to make.
+// part before its first wildcard counts. Links are followed as far as the path
+// exists, so that two spellings of one place meet; what comes behind may be what the
+// ticket is going to make.
 func scopePaths(keys []string, rs []Resource) []string {
 	var out []string
 	for _, k := range keys {
@@ -62,10 +63,22 @@ func resolveScope(key string, rs []Resource) string {
 	if i := strings.IndexAny(key, "*?[{"); i >= 0 {
 		key = key[:strings.LastIndexByte(key[:i], '/')+1]
 	}
-	if filepath.IsAbs(key) {
-		return filepath.Clean(key)
+	if !filepath.IsAbs(key) {
+		key = filepath.Join(rs[0].Path, key)
 	}
-	return filepath.Join(rs[0].Path, key)
+	return realPrefix(filepath.Clean(key))
+}
+
+// realPrefix follows links in the part of a clean absolute path that exists.
+func realPrefix(path string) string {
+	for head, tail := path, ""; ; head, tail = filepath.Dir(head), filepath.Join(filepath.Base(head), tail) {
+		if real, err := filepath.EvalSymlinks(head); err == nil {
+			return filepath.Join(real, tail)
+		}
+		if head == filepath.Dir(head) {
+			return path
+		}
+	}
 }
 
 // claimScope takes the plan's scope for this process, which keeps it until the

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -24,6 +27,33 @@ func TestScopePaths(t *testing.T) {
 	} {
 		if got := scopePaths(c.keys, rs); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.keys, got, c.want)
+		}
+	}
+}
+
+// TestScopeThroughLink: one place under two names is one scope, also where what is
+// named does not exist yet.
+func TestScopeThroughLink(t *testing.T) {
+	t.Parallel()
+	tmp, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := filepath.Join(tmp, "app")
+	if err := errors.Join(os.MkdirAll(filepath.Join(app, "internal/web"), 0o755), os.Symlink(app, filepath.Join(tmp, "link")),
+		os.Symlink("internal", filepath.Join(app, "in"))); err != nil {
+		t.Fatal(err)
+	}
+	rs := []Resource{{Name: "app", Path: app}}
+	for key, want := range map[string]string{
+		tmp + "/link/internal/web":     app + "/internal/web",
+		tmp + "/link/internal/new/x":   app + "/internal/new/x",
+		tmp + "/link/internal/**/x.go": app + "/internal",
+		"in/web":                       app + "/internal/web",
+		tmp + "/gone/x":                tmp + "/gone/x",
+	} {
+		if got := scopePaths([]string{key}, rs); !slices.Equal(got, []string{want}) {
+			t.Errorf("%q: %q, want %q", key, got, want)
 		}
 	}
 }

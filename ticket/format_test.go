@@ -200,3 +200,20 @@ func TestUnknownFormats(t *testing.T) {
 		t.Error(showFindings(ds))
 	}
 }
+
+// TestGitHubOwnBox: an issue that is a box here is a step, not what the issue as a
+// whole waits for.
+func TestGitHubOwnBox(t *testing.T) {
+	t.Parallel()
+	src := "Depends on #12\n\n- [ ] #12\n- [ ] #13\n"
+	tk, ds := Parse("issue.md", []byte(src), Options{Format: FormatGitHub})
+	got := showFindings(ds)
+	if len(tk.DependsOn) != 0 || strings.Contains(got, "as a whole") || !strings.Contains(got, "#12 is the box in line 3") {
+		t.Errorf("waits for %q\n%s", tk.DependsOn, got)
+	}
+	tk, ds = Parse("issue.md", []byte("Depends on #12, #7\n\n"+src[16:]), Options{Format: FormatGitHub})
+	got = showFindings(ds)
+	if !slices.Equal(tk.DependsOn, []string{"#7"}) || !strings.Contains(got, "as a whole waits for #7") || !strings.Contains(got, "#12 is the box in line 3") {
+		t.Errorf("waits for %q\n%s", tk.DependsOn, got)
+	}
+}

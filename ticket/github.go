@@ -25,7 +25,7 @@ func (gitHub) recognize(s *signs) (int, string) {
 func (gitHub) prepare(r *reader) { r.vary.issueNumbers = true }
 
 func (gitHub) arrange(l *linker) {
-	var lines []int
+	var lines []int // that say what the issue waits for
 	var ids []string
 	for n := 1; n <= len(l.src.lines); n++ {
 		if l.src.lines[n-1] < l.src.body || l.marks.marks[n] != 0 {
@@ -40,11 +40,20 @@ func (gitHub) arrange(l *linker) {
 			continue
 		}
 		l.marks.use(n)
-		lines = append(lines, n)
+		before := len(ids)
 		for _, id := range refs {
-			if task, _ := l.x.find(id); task == 0 {
+			task, _ := l.x.find(id)
+			if task == 0 {
 				ids = append(ids, id)
+				continue
 			}
+			l.rep.note(n, 0, finding{
+				summary: fmt.Sprintf("%s is the box in line %d, a step of this issue: the issue does not wait for it", id, l.t.Tasks[task-1].Line),
+				hint:    "to order steps, write it in the box that waits: `- [ ] … depends on " + id + "`",
+			})
+		}
+		if len(ids) > before {
+			lines = append(lines, n)
 		}
 	}
 	if len(lines) == 0 {
