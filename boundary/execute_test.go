@@ -71,6 +71,52 @@ func TestDockerRun(t *testing.T) {
 	}
 }
 
+// changed is a spec as it would come from a file in which something else was said.
+func changed(t *testing.T, s Spec, change func(*Spec)) Spec {
+	t.Helper()
+	change(&s)
+	var err error
+	if s.SpecHash, err = s.Hash(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestWeakerSpecs: what a spec does not ask for is not rendered, and the report
+// says what it comes to.
+func TestWeakerSpecs(t *testing.T) {
+	t.Parallel()
+	s := changed(t, good(t), func(s *Spec) { s.Mounts[1].Target = "/tmp" })
+	if x, err := DockerRun(s, Execution{User: "1:1"}); err != nil || slices.Contains(x.Argv, "--tmpfs") {
+		t.Errorf("a second mount at /tmp: %v %q", err, x.Argv)
+	}
+	s = changed(t, good(t), func(s *Spec) {
+		s.ReadOnlyRoot, s.CapDrop, s.SecurityOpt, s.Network = false, []string{"NET_RAW", "CAP_CHOWN"}, []string{"label=type:ambit_t"}, NetworkHost
+	})
+	if r := Report(s); r.RootFilesystem != "writable" || !slices.Equal(r.CapabilitiesDropped, s.CapDrop) || r.Network != NetworkHost {
+		t.Errorf("%+v", r)
+	}
+	if x, err := DockerRun(s, Execution{User: "1:1"}); err != nil || slices.Contains(x.Argv, "--read-only") || after(x.Argv, "--security-opt") != "label=type:ambit_t" {
+		t.Errorf("%v %q", err, x.Argv)
+	}
+	x, err := BwrapArgv(s, Execution{User: "1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := strings.Join(x.Argv, " ")
+	for want, there := range map[string]bool{" --share-net ": true, "--remount-ro": false, " --cap-drop CAP_NET_RAW --cap-drop CAP_CHOWN ": true} {
+		if strings.Contains(line, want) != there {
+			t.Errorf("%q in %s", want, line)
+		}
+	}
+	if !slices.ContainsFunc(x.Missing, func(d Difference) bool { return d.What == "security_opt label=type:ambit_t" }) {
+		t.Errorf("%+v", x.Missing)
+	}
+}
+
 func TestExecutionsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -22,6 +22,15 @@ func TestContainerName(t *testing.T) {
 			t.Errorf("%q is called %s, want %s", id, got, want)
 		}
 	}
+	for _, n := range []int{maxName - len("ambit-"), maxName, 4000} {
+		s, err := New(strings.Repeat("x", n), "/w", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.ContainerName(); len(got) != maxName {
+			t.Errorf("an id of %d bytes makes a name of %d: %s", n, len(got), got)
+		}
+	}
 	_, err := DockerArgv(good(t), "-x")
 	refused(t, "option as name", err, "not a container's name")
 	argv, err := DockerArgv(good(t), "Mine")

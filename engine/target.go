@@ -83,7 +83,8 @@ type Target interface {
 	// Commit left (or what a crashed Commit left half done). A path that is
 	// neither is left alone, both versions kept, and named in a conflict.
 	Undo(ctx context.Context, state json.RawMessage) error
-	// CheckUndo reports conflicts that Undo would meet, changing nothing.
+	// CheckUndo reports conflicts that Undo would meet, and a lack of space for it,
+	// changing nothing.
 	CheckUndo(ctx context.Context, state json.RawMessage) error
 	// Abandon drops what Prepare staged for req.Dir = dir, also when Prepare was
 	// cut off before it returned a state (state is nil then).

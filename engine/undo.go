@@ -10,9 +10,16 @@ import (
 // Undo reverses what of a plan is applied, the newest apply first, if the targets
 // still are what was left. See Service.
 func (e *Engine) Undo(ctx context.Context, plan string) (*Plan, error) {
+	before, err := e.deps.Store.Plan(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
 	var out *Plan
-	err := e.withPlan(ctx, plan, "undo", func(p *Plan) error {
+	err = e.withPlan(ctx, plan, "undo", func(p *Plan) error {
 		out = p
+		if before.Status != PlanUndone && before.Status != PlanApplying && p.Status == PlanUndone && !p.standing() {
+			return nil // an undo was cut off, and taking up the plan has just finished it
+		}
 		for {
 			line, err := e.lastApplied(p)
 			if err != nil {

@@ -84,7 +84,12 @@ func boxLike(line []byte) bool {
 	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
 		i++
 	}
-	rest := line[i:]
+	return boxStart(line[i:], i == 0)
+}
+
+// boxStart reports whether what stands behind a bullet looks like a box to a
+// person; glued: there is nothing between the two.
+func boxStart(rest []byte, glued bool) bool {
 	if len(rest) < 2 || rest[0] != '[' {
 		return false
 	}
@@ -93,7 +98,7 @@ func boxLike(line []byte) bool {
 	}
 	s := string(rest)
 	if b, ok := readBox(s); ok {
-		return i > 0 || b.mark == " " || b.mark == "x" || b.mark == "X"
+		return !glued || b.mark == " " || b.mark == "x" || b.mark == "X"
 	}
 	// Slips: [], [x ], [ x].
 	inner, after, ok := strings.Cut(s[1:], "]")

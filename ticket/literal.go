@@ -36,7 +36,8 @@ func (literal) read(src *source, t *Ticket, rep *report, _ *Options) {
 		}
 	}
 	r.resolve()
-	why := r.marks.reportUnread(src, rep)
+	var why string
+	why, t.openUnread = r.marks.reportUnread(src, rep)
 	if len(t.Tasks) == 0 {
 		t.NoTasks = why
 	}

@@ -29,7 +29,8 @@ func (practical) read(src *source, t *Ticket, rep *report, opts *Options) {
 	r.document(reg)
 	r.testsFromFiles()
 	r.link()
-	why := r.marks.reportUnread(src, rep)
+	var why string
+	why, t.openUnread = r.marks.reportUnread(src, rep)
 	if len(t.Tasks) == 0 {
 		t.Tasks = nil
 		t.NoTasks = why

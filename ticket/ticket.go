@@ -70,6 +70,8 @@ type Ticket struct {
 	// Lines of front matter, 0 = not there; what Backlog.md says there.
 	idLine, dependsLine, titleLine int
 	status, parent                 string
+
+	openUnread int // line of the first box that was not read and is not ticked; 0 = none
 }
 
 // State is what a task's box says.

@@ -38,9 +38,13 @@ func (m *lineMarks) use(line int) { m.marks[line] = 1 }
 // set marks a line, unless it is marked already: the innermost reading wins, and
 // blocks are read from the inside.
 func (m *lineMarks) set(line int, why reason) {
-	if m.marks[line] != 0 {
-		return
+	if m.marks[line] == 0 {
+		m.marks[line] = m.other(why)
 	}
+}
+
+// other returns the index of a reason.
+func (m *lineMarks) other(why reason) uint16 {
 	i, ok := m.index[why.where]
 	if !ok {
 		if len(m.reasons) > 1<<15 {
@@ -52,7 +56,7 @@ func (m *lineMarks) set(line int, why reason) {
 			m.index[why.where] = i
 		}
 	}
-	m.marks[line] = i
+	return i
 }
 
 var (
@@ -109,26 +113,40 @@ func reasonSection(heading string) reason {
 
 // reportUnread reports every line that looks like a checklist item and is not
 // one, by reason, and returns the reason why no task was read.
-func (m *lineMarks) reportUnread(src *source, rep *report) (why string) {
+//
+// open is the first line with a box that a warning is about and that is not ticked:
+// work that may be left, though no step stands for it.
+func (m *lineMarks) reportUnread(src *source, rep *report) (why string, open int) {
 	byReason := map[uint16][]int{}
 	var stray []int // lines that state dependencies outside of any task
 	total := 0
+	breaks := bytes.ContainsAny(src.text, lineBreaks)
 	for n := 1; n <= len(src.lines); n++ {
 		if src.lines[n-1] < src.body {
 			continue
 		}
-		mark := m.marks[n]
-		if mark != 0 && m.reasons[mark].severity == "" {
+		mark, line := m.marks[n], src.line(n)
+		read := mark != 0 && m.reasons[mark].severity == ""
+		if read && !breaks {
 			continue
 		}
-		line := src.line(n)
-		if boxLike(line) {
+		rest, ok := personsBox(line, read, breaks)
+		if read {
+			if !ok {
+				continue
+			}
+			mark = m.other(reasonNoItem) // a second box in a line that was read
+		}
+		if ok {
 			if mark == 0 {
 				m.set(n, reasonNoItem)
 				mark = m.marks[n]
 			}
 			byReason[mark] = append(byReason[mark], n)
 			total++
+			if open == 0 && m.reasons[mark].severity == fault.SeverityWarning && !tickedBox(rest) {
+				open = n
+			}
 		} else if mark == 0 && statesDependency(line) {
 			stray = append(stray, n)
 		}
@@ -154,14 +172,14 @@ func (m *lineMarks) reportUnread(src *source, rep *report) (why string) {
 	}
 	switch {
 	case total == 0:
-		return "the ticket has no checklist line"
+		return "the ticket has no checklist line", open
 	case len(parts) == 1 && total > 1:
 		_, where, _ := strings.Cut(parts[0], " ")
-		return fmt.Sprintf("%d boxes, all %s", total, where)
+		return fmt.Sprintf("%d boxes, all %s", total, where), open
 	case len(parts) == 1:
-		return "1 box, " + strings.TrimPrefix(parts[0], "1 ")
+		return "1 box, " + strings.TrimPrefix(parts[0], "1 "), open
 	}
-	return fmt.Sprintf("%d boxes: %s", total, strings.Join(parts, ", "))
+	return fmt.Sprintf("%d boxes: %s", total, strings.Join(parts, ", ")), open
 }
 
 // statesDependency reports whether a line outside of a task begins with words

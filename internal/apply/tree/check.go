@@ -31,7 +31,10 @@ func (t *Target) CheckUndo(ctx context.Context, raw json.RawMessage) error {
 	if err := k.run(ctx); err != nil {
 		return err
 	}
-	return k.found.err(fault.Conflict, "undo")
+	if err := k.found.err(fault.Conflict, "undo"); err != nil {
+		return err
+	}
+	return w.roomToUndo(ctx)
 }
 
 // slotsToLookAt opens the slots, or the copies that stand for them: those have

@@ -96,19 +96,24 @@ type space struct {
 // spare is left free beside what is needed: directories grow, journals fill.
 const spare = 1 << 20
 
-// check refuses before anything is written when there is not enough room.
-func (n space) check(d *fsop.Dir) error {
+// check refuses before anything is written when there is not enough room for
+// what: the apply, or its undo.
+func (n space) check(d *fsop.Dir, what string) error {
 	info, err := d.Statfs()
 	if err != nil {
 		return err
 	}
+	smaller := ", or apply a part with --only"
+	if what == "undo" {
+		smaller = ""
+	}
 	if n.bytes > 0 && info.FreeBytes < n.bytes+n.bytes/100+spare {
-		return fault.New(fault.Unavailable, "prepare", "%s has %d MB free, the apply needs %d MB", d.Name(), info.FreeBytes>>20, (n.bytes+spare)>>20+1).
-			WithHint("free some space, or apply a part with --only")
+		return fault.New(fault.Unavailable, "prepare", "%s has %d MB free, the %s needs %d MB", d.Name(), info.FreeBytes>>20, what, (n.bytes+spare)>>20+1).
+			WithHint("free some space%s", smaller)
 	}
 	if info.HasInodes && info.FreeInodes < n.inodes+16 {
-		return fault.New(fault.Unavailable, "prepare", "%s has %d inodes free, the apply needs %d", d.Name(), info.FreeInodes, n.inodes+16).
-			WithHint("remove some files, or apply a part with --only")
+		return fault.New(fault.Unavailable, "prepare", "%s has %d inodes free, the %s needs %d", d.Name(), info.FreeInodes, what, n.inodes+16).
+			WithHint("remove some files%s", smaller)
 	}
 	return nil
 }

@@ -134,6 +134,38 @@ func TestNoSpace(t *testing.T) {
 	check(t, unix.Unmount(g.root, unix.MNT_DETACH))
 }
 
+// TestNoSpaceToUndo: where the undo needs copies in the target, a target without
+// room is refused before anything changes, and an undo that runs out of it all the
+// same leaves nothing behind and can be repeated.
+func TestNoSpaceToUndo(t *testing.T) {
+	if !fsoptest.InNamespace(t) {
+		return
+	}
+	base := t.TempDir()
+	small := base + "/small"
+	check(t, os.Mkdir(small, 0o755))
+	check(t, unix.Mount("tmpfs", small, "tmpfs", 0, "size=8m"))
+	t.Cleanup(func() { _ = unix.Unmount(small, unix.MNT_DETACH) })
+	f := fixtureIn(t, small, base+"/plan", world{"f": file(strings.Repeat("x", 2<<20)), "g": file("g")}, world{"f": file("y"), "g": file("h")})
+	state := f.prepare()
+	check(t, f.tgt.Commit(t.Context(), state))
+	check(t, f.tgt.Verify(t.Context(), state))
+	check(t, f.tgt.CheckUndo(t.Context(), state))
+	var fs unix.Statfs_t
+	check(t, unix.Statfs(small, &fs))
+	filler := small + "/filler"
+	check(t, os.WriteFile(filler, make([]byte, int(fs.Bavail)*int(fs.Bsize)-1<<20), 0o600))
+	wantFault(t, f.tgt.CheckUndo(t.Context(), state), fault.Unavailable)
+	wantFault(t, f.tgt.Undo(t.Context(), state), fault.Unavailable)
+	f.is(world{"f": file("y"), "g": file("h")}, "after an undo without space")
+	f.noTraces("after an undo without space")
+	check(t, os.Remove(filler))
+	check(t, f.tgt.CheckUndo(t.Context(), state))
+	check(t, f.tgt.Undo(t.Context(), state))
+	f.restored("after Undo")
+	f.noTraces("after Undo")
+}
+
 // TestOnOverlay: on an overlay, folders of the lower layer cannot be renamed.
 func TestOnOverlay(t *testing.T) {
 	if !fsoptest.InNamespace(t) {

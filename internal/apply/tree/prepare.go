@@ -111,12 +111,12 @@ func (s *survey) judge(ctx context.Context, inTarget bool) error {
 func (s *survey) roomFor(dir *fsop.Dir, inTarget bool) error {
 	staged, copied := s.measure()
 	if !inTarget {
-		return staged.check(dir)
+		return staged.check(dir, "apply")
 	}
-	if err := staged.check(s.root); err != nil {
+	if err := staged.check(s.root, "apply"); err != nil {
 		return err
 	}
-	return copied.check(dir)
+	return copied.check(dir, "apply")
 }
 
 // stage makes the slots and fills them, then writes the record that a decision

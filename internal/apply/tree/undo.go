@@ -71,7 +71,10 @@ func (w *work) slotsForUndo(ctx context.Context) (*fsop.Dir, error) {
 		return nil, err
 	}
 	if err := w.refill(ctx, slots); err != nil {
+		// Nothing has moved yet, and all that lies here lies elsewhere, too: what
+		// cannot go on, for want of space perhaps, leaves no folder behind.
 		_ = slots.Close()
+		_, _ = w.rec.Stage.drop(w.root, w.dir)
 		return nil, err
 	}
 	return slots, w.root.Sync()
@@ -80,32 +83,73 @@ func (w *work) slotsForUndo(ctx context.Context) (*fsop.Dir, error) {
 // refill brings back those pre-images whose slots are empty and whose step is
 // still to be undone. What lies in a slot is never replaced.
 func (w *work) refill(ctx context.Context, slots *fsop.Dir) error {
+	missing, err := w.missing(ctx, slots)
+	if err != nil {
+		return err
+	}
+	return restage(ctx, w.dir, slots, missing)
+}
+
+// roomToUndo checks that the target has space for what refill will copy into it.
+func (w *work) roomToUndo(ctx context.Context) error {
+	if !w.rec.Stage.InTarget {
+		return nil
+	}
+	through, err := marked(w.dir, committedMark)
+	if err != nil || !through {
+		return err
+	}
+	slots, err := w.rec.Stage.open(w.root, w.dir)
+	switch {
+	case fault.Is(err, fault.NotFound):
+	case err != nil:
+		return err
+	default: // an undo was cut off
+		defer slots.Close()
+	}
+	missing, err := w.missing(ctx, slots)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	need := space{inodes: 1} // the folder of the slots
+	for i := range missing {
+		need.inodes++
+		need.bytes += uint64(missing[i].Old.Size)
+	}
+	return need.check(w.root, "undo")
+}
+
+// missing are the steps whose pre-image has to be brought back. Without slots, all
+// are empty.
+func (w *work) missing(ctx context.Context, slots *fsop.Dir) ([]step, error) {
 	var missing []step
 	for i := range w.rec.Steps {
 		st := &w.rec.Steps[i]
 		if st.Old == nil {
 			continue
 		}
-		s, err := glance(slots, st.Slot)
-		if err != nil {
-			return err
-		}
-		if s.there {
-			continue // brought back before, or what the undo took out of the target
+		if slots != nil {
+			s, err := glance(slots, st.Slot)
+			if err != nil {
+				return nil, err
+			}
+			if s.there {
+				continue // brought back before, or what the undo took out of the target
+			}
 		}
 		at, err := glance(w.root, string(st.Path))
 		if err != nil && !fault.Is(err, fault.Denied) {
-			return err
+			return nil, err
 		}
 		restored, err := st.Old.at(ctx, w.root, string(st.Path), at)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !restored {
 			missing = append(missing, *st)
 		}
 	}
-	return restage(ctx, w.dir, slots, missing)
+	return missing, nil
 }
 
 // backward reverses every step that was done, the last first. What is foreign by
