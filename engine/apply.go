@@ -81,10 +81,11 @@ func (e *Engine) apply(ctx context.Context, c *cell, req ApplyRequest) (*ApplyRe
 			WithHint("`ambit discard %s` drops it", p.ID)
 	}
 	rec := ApplyRecord{ID: fmt.Sprintf("a%d", len(p.Applies)+1), To: parts[0].target.To(), At: e.deps.Now(), Only: req.Only, Was: p.Status, Status: applyPreparing}
-	applied := 0
-	for _, pt := range parts {
-		applied += len(pt.req.Set.Changes)
+	applied, left, err := carried(p, parts)
+	if err != nil {
+		return nil, err
 	}
+	notices = append(notices, left...)
 	rec.Summary = fmt.Sprintf("%d changes in %d resources", applied, len(parts))
 	line := journalLine{Apply: rec.ID, To: rec.To, Was: p.Status, Only: req.Only, Summary: rec.Summary, Rest: rv.Rest}
 	for i := range parts {

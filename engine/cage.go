@@ -29,6 +29,7 @@ type cell struct {
 	spec      CageSpec
 	cage      Cage
 	environ   []string
+	gitLimit  time.Duration // how long one git inside may take; 0 = what steps may by configuration
 }
 
 // openCell attaches the plan's sandboxes; the cage opens when it is first needed.

@@ -1,19 +1,24 @@
 package engine
 
 import (
-	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/bounded"
 )
 
 // What git does to a sandboxed repository happens inside the confinement: its
 // configuration, attributes and hooks were written by a step and may run
 // anything, which there is harmless. Hooks and drivers that could fail are
-// switched off all the same, so that ambit's own commits always come through.
+// switched off all the same, so that ambit's own commits come through. What stays,
+// such as filters, can say and take as much as it likes: so everything git says is
+// bounded, and how long it takes.
 var gitInsideEnv = []string{
 	"GIT_CONFIG_COUNT=6",
 	"GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null",
@@ -25,8 +30,28 @@ var gitInsideEnv = []string{
 	"GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
 }
 
-// gitInside runs one command in the sandbox of a git resource and returns its
-// standard output. stdin may be nil. A command that fails is an Exit.
+const (
+	// gitSays bounds what is kept of a short answer or complaint, in bytes, and
+	// gitQuoted what a message repeats of it, in characters.
+	gitSays   = 64 << 10
+	gitQuoted = 500
+	// ignoreLimit bounds how long git may think about ignore rules. It runs no
+	// filter for that: a million paths take it seconds.
+	ignoreLimit = 2 * time.Minute
+)
+
+// errGitLimit is the cause of every error that says git inside came to a bound:
+// what the step did is to blame then, not the plan.
+var errGitLimit = errors.New("git in the sandbox met a bound")
+
+func gitLimit(limit time.Duration) error {
+	return fault.New(fault.Timeout, "run git inside", "git in the sandbox took longer than %s", limit).WithCause(errGitLimit).
+		WithHint("a step may have set a filter or a driver in its repository's configuration that does not end; `ambit apply --to worktree` needs none of it")
+}
+
+// gitInside runs one command in the sandbox of a git resource, for as long as a
+// step may take, and returns the beginning of its standard error. stdin and stdout
+// may be nil; stdout bounds itself. A command that fails is an Exit.
 func (c *cell) gitInside(ctx context.Context, i int, stdin []byte, extraEnv []string, stdout Writer, argv ...string) (Exit, string, error) {
 	cage, err := c.open(ctx, nil)
 	if err != nil {
@@ -34,8 +59,8 @@ func (c *cell) gitInside(ctx context.Context, i int, stdin []byte, extraEnv []st
 	}
 	env := append(c.eng.commandEnv(c.plan, c.environ, c.entrances, nil), gitInsideEnv...)
 	env = append(env, extraEnv...)
-	var stderr bytes.Buffer
-	cmd := Command{Name: "git", Argv: argv, Dir: c.entrances[i].Root, Env: env, Stdout: stdout, Stderr: &stderr}
+	stderr := &bounded.Buffer{Max: gitSays}
+	cmd := Command{Name: "git", Argv: argv, Dir: c.entrances[i].Root, Env: env, Stdout: stdout, Stderr: stderr}
 	if stdin != nil {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -53,8 +78,11 @@ func (c *cell) gitInside(ctx context.Context, i int, stdin []byte, extraEnv []st
 		}()
 		cmd.Stdin = r
 	}
+	limit := cmp.Or(c.gitLimit, c.eng.cfg.StepTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, gitLimit(limit))
+	defer cancel()
 	exit, err := cage.Run(ctx, cmd)
-	return exit, strings.TrimSpace(stderr.String()), err
+	return exit, shorten(strings.TrimSpace(stderr.String()), gitQuoted), err
 }
 
 // ignoredInside returns the classifier for changed paths of sandbox i, or nil
@@ -68,13 +96,18 @@ func (c *cell) ignoredInside(i int) func(context.Context, []string) (map[string]
 		if len(paths) == 0 {
 			return nil, nil
 		}
-		var out bytes.Buffer
-		exit, stderr, err := c.gitInside(ctx, i, []byte(strings.Join(paths, "\x00")+"\x00"), nil, &out,
-			"git", "check-ignore", "-z", "--stdin")
+		asked := []byte(strings.Join(paths, "\x00") + "\x00")
+		out := &bounded.Buffer{Max: int64(len(asked))} // it repeats some of them
+		ctx, cancel := context.WithTimeoutCause(ctx, ignoreLimit, gitLimit(ignoreLimit))
+		defer cancel()
+		exit, stderr, err := c.gitInside(ctx, i, asked, nil, out, "git", "check-ignore", "-z", "--stdin")
+		if errors.Is(err, errGitLimit) {
+			exit.Code, stderr, err = 128, fault.As(err).Error(), nil
+		}
 		if err != nil {
 			return nil, err
 		}
-		if exit.Code > 1 {
+		if exit.Code > 1 || out.Over() {
 			c.plan.Notices = append(c.plan.Notices, fmt.Sprintf("%s: git cannot say which paths are ignored (%s), so all are shown",
 				c.plan.Sandboxes[i].Resource.Name, stderr))
 			return nil, nil
@@ -113,8 +146,8 @@ func (c *cell) commitInside(ctx context.Context, i int, subject string, trailers
 		"GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + mail,
 	}
 	msg := subject + "\n\n" + strings.Join(trailers, "\n") + "\n"
-	var out bytes.Buffer
-	exit, stderr, err := c.gitInside(ctx, i, []byte(msg), env, &out, "/bin/sh", "-c", commitScript)
+	out := &bounded.Buffer{Max: gitSays}
+	exit, stderr, err := c.gitInside(ctx, i, []byte(msg), env, out, "/bin/sh", "-c", commitScript)
 	if err != nil {
 		return "", "", err
 	}
@@ -123,7 +156,7 @@ func (c *cell) commitInside(ctx context.Context, i int, subject string, trailers
 		return "", fmt.Sprintf("git commit inside ended with %d: %s", exit.Code, stderr), nil
 	}
 	if want := "refs/heads/ambit/" + c.plan.ID; lines[1] != want {
-		reason = fmt.Sprintf("HEAD was left on %s instead of %s", lines[1], want)
+		reason = fmt.Sprintf("HEAD was left on %s instead of %s", shorten(lines[1], nameShown), want)
 	}
 	return lines[0], reason, nil
 }

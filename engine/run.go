@@ -54,6 +54,7 @@ func (r *runner) run(ctx context.Context) (err error) {
 	if r.cell, err = r.eng.openCell(ctx, p, r.req.Environ); err != nil {
 		return err
 	}
+	r.cell.gitLimit = r.eng.stepLimit(p)
 	p.Status = PlanRunning
 	if err := r.eng.save(ctx, p); err != nil {
 		return err

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ambit-run/ambit/fault"
 )
@@ -51,8 +53,20 @@ func (r *runner) step(ctx context.Context, s *Step) (err error) {
 		s.Status, s.Exit = StepDone, &exit
 	}
 	if s.Status == StepDone {
-		err = r.settle(after, s, suffix)
-	} else {
+		switch gerr := r.gather(ctx, s); {
+		case gerr == nil:
+			err = r.freeze(after, s, suffix)
+		case context.Cause(ctx) != nil:
+			interrupted = true
+			s.Status, s.Message, s.Exit, s.Tips = StepPending, "interrupted", nil, nil
+		case errors.Is(gerr, errGitLimit):
+			s.Status, s.Message, s.Tips = StepFailed, gerr.Error(), nil
+		default:
+			err = gerr
+		}
+		s.EndedAt = e.deps.Now()
+	}
+	if s.Status != StepDone && err == nil {
 		name := s.ID + "@failed" + suffix
 		if interrupted {
 			name = s.ID + "@interrupted" + suffix
@@ -73,8 +87,9 @@ func (r *runner) step(ctx context.Context, s *Step) (err error) {
 	return err
 }
 
-// settle reads back what a step changed, commits it in git, and freezes it.
-func (r *runner) settle(ctx context.Context, s *Step, suffix string) error {
+// gather reads back what a step changed and commits it in git. What the step did to
+// its repository takes part in that and may never end, so it can be interrupted.
+func (r *runner) gather(ctx context.Context, s *Step) error {
 	if err := r.tick(ctx, s); err != nil {
 		return err
 	}
@@ -105,9 +120,11 @@ func (r *runner) settle(ctx context.Context, s *Step, suffix string) error {
 			s.Tips[rec.ID] = tip
 		}
 	}
-	if err := r.eng.recordStep(r.plan, s.ID, sets); err != nil {
-		return err
-	}
+	return r.eng.recordStep(r.plan, s.ID, sets)
+}
+
+// freeze makes what a step left the state that the next one starts from.
+func (r *runner) freeze(ctx context.Context, s *Step, suffix string) error {
 	if err := r.checkpoint(ctx, "after:"+s.ID+suffix); err != nil {
 		return err
 	}
@@ -133,13 +150,15 @@ func (r *runner) rollBack(ctx context.Context, name string) error {
 	return r.eng.restoreAll(ctx, r.cell, before, r.req.Observe)
 }
 
+// stepLimit is how long a step may take.
+func (e *Engine) stepLimit(p *Plan) time.Duration {
+	return cmp.Or(p.Options.Timeout, e.cfg.StepTimeout)
+}
+
 // command runs the step's own command, or the agent with its prompt.
 func (r *runner) command(ctx context.Context, s *Step) (Exit, error) {
 	e, p := r.eng, r.plan
-	limit := p.Options.Timeout
-	if limit == 0 {
-		limit = e.cfg.StepTimeout
-	}
+	limit := e.stepLimit(p)
 	runCtx, cancel := context.WithTimeoutCause(ctx, limit, fault.New(fault.Timeout, "run step", "%s took longer than %s", s.ID, limit).
 		WithHint("--timeout gives steps more time"))
 	defer cancel()

@@ -106,8 +106,11 @@ func (r *runner) doneWith(s *Step) map[string]bool {
 // Scripts that read and write the ticket inside. It was the step's to change: it
 // may be a link or a pipe by now, which in there harms nobody.
 const (
-	tickRead  = `test -f "$1" && exec cat -- "$1"`
-	tickWrite = `exec cat >"$1"`
+	tickRead = `test -f "$1" && exec cat -- "$1"`
+	// Written beside it and renamed, so that a disk that is full leaves it whole.
+	tickWrite = `f=$(readlink -f -- "$1") && t=$f.ambit-$$ && cp -p -- "$f" "$t" && cat >"$t" && mv -f -- "$t" "$f" && exit 0
+rm -f -- "$t"
+exit 1`
 )
 
 // tickFile marks boxes in one file, and says why it could not.
