@@ -27,6 +27,9 @@ func TestInstallSaysWhere(t *testing.T) {
 	if len(caches) != 2 {
 		t.Skipf("go has no two caches: %q", cache)
 	}
+	if built, err := os.ReadDir(caches[0]); err != nil || len(built) < 100 {
+		t.Skip("go's build cache is empty here, and building everything takes minutes")
+	}
 	for name, env := range map[string]func(dir string) []string{
 		"GOBIN":  func(dir string) []string { return []string{"GOBIN=" + dir + "/bin", "GOPATH=" + dir + "/path"} },
 		"GOPATH": func(dir string) []string { return []string{"GOBIN=", "GOPATH=" + dir + "/path:" + dir + "/second"} },

@@ -51,13 +51,9 @@ type CageSpec struct {
 	HomeDir string   `json:"home_dir"` // the person's real home
 	Path    string   `json:"path"`     // the person's $PATH
 	Network Network  `json:"network"`
-	// ReadOnly are further host paths visible read-only at their own place.
-	ReadOnly []string `json:"read_only,omitempty"`
 	// ReadWrite are host paths the person named to be writable inside.
-	ReadWrite []string `json:"read_write,omitempty"`
-	// Hide are host paths that must not be visible inside.
-	Hide []string      `json:"hide,omitempty"`
-	Idle time.Duration `json:"idle"` // how long the holder stays without an entry; 0 = 10 min
+	ReadWrite []string      `json:"read_write,omitempty"`
+	Idle      time.Duration `json:"idle"` // how long the holder stays without an entry; 0 = 10 min
 }
 
 // Confiner is one rung of the ladder. Safe for concurrent use.

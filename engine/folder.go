@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/ambit-run/ambit/fault"
+	"github.com/ambit-run/ambit/internal/fsop"
 )
 
 // folderFault turns an error about ambit's own state folder into a fault that
@@ -33,34 +34,14 @@ func folderFault(op string, err error) error {
 	return fault.Wrap(fault.Internal, op, err)
 }
 
-// writeDurable replaces a file of ambit's own state: temporary file, fsync,
-// rename, fsync of the folder. The folder is ours and mode 0700; sandboxed trees
-// are never written this way.
-func writeDurable(path string, data []byte) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".tmp-*")
+// writeDurable replaces a file of ambit's own state as a whole, or not at all.
+func writeDurable(path string, data []byte) error {
+	dir, err := fsop.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return fmt.Errorf("stage %s: %w", filepath.Base(path), err)
+		return err
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(data); err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
-	}
-	if err = f.Sync(); err != nil {
-		return fmt.Errorf("sync %s: %w", filepath.Base(path), err)
-	}
-	if err = f.Close(); err != nil {
-		return fmt.Errorf("close %s: %w", filepath.Base(path), err)
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("place %s: %w", filepath.Base(path), err)
-	}
-	return syncDir(dir)
+	defer dir.Close()
+	return fsop.WriteFileAtomic(dir, filepath.Base(path), data, 0o600)
 }
 
 func syncDir(dir string) error {

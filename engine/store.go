@@ -52,7 +52,7 @@ type PlanQuery struct {
 // Lease is a claim that dies with its holder: process id, its start token and
 // the boot it belongs to, never age.
 type Lease struct {
-	Key    string    `json:"key"`  // "plan:ID", "scope:ID:PATH", "holder:ID"
+	Key    string    `json:"key"`  // "plan:ID", "scope:ID:PATH"
 	Plan   string    `json:"plan"` // what it is for
 	PID    int       `json:"pid"`
 	Start  string    `json:"start"`   // field 22 of /proc/PID/stat

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ambit-run/ambit/engine"
+	"github.com/ambit-run/ambit/internal/confine/view"
 	"golang.org/x/sys/unix"
 )
 
@@ -155,7 +156,7 @@ func homeObjects(s Subject) []object {
 
 // shows reports whether a path is part of what the boundary shows on purpose.
 func (s Subject) shows(p string) bool {
-	shown := slices.Concat(s.Shown, s.Spec.ReadOnly, s.Spec.ReadWrite)
+	shown := slices.Concat(s.Shown, s.Spec.ReadWrite)
 	for _, en := range s.Spec.Sandbox {
 		shown = append(shown, en.Root)
 		for _, m := range en.Mounts {
@@ -222,7 +223,7 @@ func hostSockets(s Subject) []string {
 		p, _, _ := strings.Cut(rest, ",")
 		ps = append(ps, p)
 	}
-	bound, _ := boundSockets()
+	bound, _ := view.BoundSockets(view.OS{})
 	for _, p := range bound {
 		if len(ps) < maxSockets && !s.shows(p) {
 			ps = append(ps, p)
@@ -232,31 +233,8 @@ func hostSockets(s Subject) []string {
 	return slices.Compact(ps)
 }
 
-// boundSockets reads the names of the host's unix sockets: paths, and abstract
-// names without their mark.
-func boundSockets() (paths, abstract []string) {
-	b, err := os.ReadFile("/proc/net/unix")
-	if err != nil {
-		return nil, nil
-	}
-	for line := range strings.SplitSeq(string(b), "\n") {
-		f := strings.SplitN(line, " ", 8)
-		if len(f) < 8 {
-			continue
-		}
-		switch name := strings.TrimLeft(f[7], " 0123456789"); {
-		case strings.HasPrefix(name, "/proc/"): // bound relative to a descriptor
-		case strings.HasPrefix(name, "/"):
-			paths = append(paths, name)
-		case strings.HasPrefix(name, "@") && !strings.Contains(name[1:], "@"):
-			abstract = append(abstract, name[1:])
-		}
-	}
-	return paths, abstract
-}
-
 func abstractSockets() []string {
-	_, names := boundSockets()
+	_, names := view.BoundSockets(view.OS{})
 	if len(names) > maxSockets {
 		names = names[:maxSockets]
 	}

@@ -78,34 +78,20 @@ func (v *viewer) checkOverlay(m engine.Mount) error {
 
 // checkPaths refuses paths that contradict the sandboxes.
 func (v *viewer) checkPaths() error {
-	for _, list := range [][]string{v.spec.ReadOnly, v.spec.ReadWrite, v.spec.Hide} {
-		for _, p := range list {
-			if !isCleanAbs(p) || p == "/" {
-				return fault.New(fault.Invalid, "confine", "%q is no clean absolute path below /", p)
-			}
+	for _, p := range v.spec.ReadWrite {
+		if !isCleanAbs(p) || p == "/" {
+			return fault.New(fault.Invalid, "confine", "%q is no clean absolute path below /", p)
 		}
-	}
-	for _, p := range append(slices.Clone(v.spec.ReadOnly), v.spec.ReadWrite...) {
 		if !v.exists(p) {
 			return fault.New(fault.NotFound, "confine", "%s does not exist", p)
 		}
 		if within(v.real(p), v.state) {
 			return fault.New(fault.Denied, "confine", "%s lies in ambit's own state", p)
 		}
-	}
-	for _, p := range v.spec.ReadWrite {
 		for _, t := range v.targets() {
 			if within(v.real(p), v.real(t)) {
 				return fault.New(fault.Denied, "confine", "%s is part of the sandboxed %s and would be written for real", p, t).
 					WithHint("leave it out: inside, the sandbox can be written")
-			}
-		}
-	}
-	for _, p := range v.spec.Hide {
-		for _, t := range append(v.targets(), v.home) {
-			if within(t, p) || within(v.real(t), v.real(p)) {
-				return fault.New(fault.Conflict, "confine", "hiding %s would hide %s, where commands work", p, t).
-					WithHint("hide a folder below it") // C81
 			}
 		}
 	}

@@ -152,11 +152,8 @@ type placed struct {
 // comes later, so that nothing covers it.
 func (v *viewer) paths() error {
 	var ps []placed
-	for _, p := range v.spec.ReadOnly {
-		ps = append(ps, placed{p, v.show(p, true)})
-	}
 	for _, p := range v.spec.ReadWrite {
-		ps = append(ps, placed{p, v.show(p, false)})
+		ps = append(ps, placed{p, v.show(p)})
 		v.writable(v.real(p))
 	}
 	var aliases []Op
@@ -192,11 +189,11 @@ func (v *viewer) paths() error {
 }
 
 // show makes a host path visible where it is, and where its links lead.
-func (v *viewer) show(p string, readOnly bool) []Op {
+func (v *viewer) show(p string) []Op {
 	real := v.real(p)
-	ops := []Op{{Kind: KindBind, Source: real, Target: real, ReadOnly: readOnly, Private: v.private(real)}}
+	ops := []Op{{Kind: KindBind, Source: real, Target: real, Private: v.private(real)}}
 	if p != real {
-		ops = append(ops, Op{Kind: KindAlias, Source: real, Target: p, ReadOnly: readOnly, Private: v.private(p)})
+		ops = append(ops, Op{Kind: KindAlias, Source: real, Target: p, Private: v.private(p)})
 	}
 	return ops
 }

@@ -124,7 +124,10 @@ func FuzzParseGit(f *testing.F) {
 // FuzzParseMountinfo: no input panics.
 func FuzzParseMountinfo(f *testing.F) {
 	f.Add([]byte(`36 35 98:0 /mnt1 /mnt\0402 rw,noatime master:1 - ext3 /dev/root rw`))
-	f.Fuzz(func(t *testing.T, b []byte) { parseMountinfo(b); socketPaths(b) })
+	f.Fuzz(func(t *testing.T, b []byte) {
+		parseMountinfo(b)
+		BoundSockets(newHost(0, map[string]string{"/proc/net/unix": string(b)}))
+	})
 }
 
 func TestUnescape(t *testing.T) {

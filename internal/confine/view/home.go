@@ -110,9 +110,6 @@ func (v *viewer) masks() error {
 		}
 	}
 	hide(v.spec.StateDir, true)
-	for _, p := range v.spec.Hide {
-		hide(p, true)
-	}
 	if !v.own {
 		for _, s := range secrets {
 			if p := path.Join(v.home, s); v.exists(p) {
@@ -159,53 +156,4 @@ func (v *viewer) rootSecrets() []string {
 		}
 	}
 	return ps
-}
-
-// Sockets returns the unix sockets that must be masked now: those that somebody
-// listens on since the layout was computed are among them.
-func Sockets(spec engine.CageSpec, host Host) ([]string, error) {
-	v := &viewer{spec: spec, host: host}
-	v.home, v.state = v.real(spec.HomeDir), v.real(spec.StateDir)
-	for _, step := range []func() error{v.system, v.people} {
-		if err := step(); err != nil {
-			return nil, err
-		}
-	}
-	v.absent = append(v.absent, v.home)
-	return v.sockets(), nil
-}
-
-// sockets lists the unix sockets that lie in folders that show: a read-only mount
-// does not keep anybody from connecting, and what listens there acts with its own
-// rights (V38).
-func (v *viewer) sockets() []string {
-	b, err := v.host.ReadHead("/proc/net/unix", 8<<20)
-	if err != nil {
-		return nil
-	}
-	var found []string
-	for _, p := range socketPaths(b) {
-		if strings.HasPrefix(p, "/proc/") {
-			continue // bound relative to a descriptor of another process
-		}
-		if real := v.real(p); v.shown(real) && !slices.ContainsFunc(v.targets(), func(t string) bool { return within(real, t) }) {
-			found = append(found, real)
-		}
-	}
-	return found
-}
-
-// socketPaths returns the paths of bound sockets in /proc/net/unix.
-func socketPaths(b []byte) []string {
-	var ps []string
-	for line := range strings.SplitSeq(string(b), "\n") {
-		// Num RefCount Protocol Flags Type St Inode Path
-		if i := strings.Index(line, " /"); i >= 0 {
-			if p := line[i+1:]; isCleanAbs(p) {
-				ps = append(ps, p)
-			}
-		}
-	}
-	slices.Sort(ps)
-	return slices.Compact(ps)
 }

@@ -107,9 +107,6 @@ func ComputeReach(spec engine.CageSpec, host Host) (Reach, error) {
 func (v *viewer) holes() []string {
 	hs := []string{v.state}
 	hs = append(hs, v.aliases(v.spec.StateDir)...)
-	for _, p := range v.spec.Hide {
-		hs = append(append(hs, v.real(p)), v.aliases(p)...)
-	}
 	hs = append(hs, v.aliases(v.home)...)
 	if v.host.UID() == 0 {
 		hs = append(hs, v.rootSecrets()...)
@@ -186,9 +183,6 @@ func (v *viewer) reachSandboxes(r *Reach, mounts []engine.Entrance) error {
 				r.Read = append(r.Read, v.real(m.Source))
 			}
 		}
-	}
-	for _, p := range v.spec.ReadOnly {
-		r.Read = append(r.Read, v.real(p))
 	}
 	for _, p := range v.spec.ReadWrite {
 		r.Write = append(r.Write, v.real(p))
