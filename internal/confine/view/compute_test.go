@@ -193,7 +193,7 @@ func TestCompute(t *testing.T) {
 		},
 		{
 			name: "deeper mounts come later", uid: 1000,
-			files: map[string]string{"/srv/rw/deep": "dir", "/srv/rw": "dir"},
+			files: map[string]string{"/srv/rw/deep": "dir", "/srv/rw": "dir", "/home/u/src": "dir"},
 			spec: func(s *engine.CageSpec) {
 				s.ReadWrite = []string{"/srv/rw/deep", "/home/u/src", "/srv/rw"}
 			},
