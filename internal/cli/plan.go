@@ -26,7 +26,7 @@ is made. TICKET - reads stdin.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			before, after := split(cmd, args)
 			o.ticket, o.agent = first(before), after
-			if err := o.checkJobs(cmd); err != nil {
+			if err := o.checkFlags(cmd); err != nil {
 				return err
 			}
 			return previewArgs(cmd, before, 1)

@@ -46,14 +46,16 @@ func (o *runOptions) register(cmd *cobra.Command) {
 	fl.BoolVarP(&o.yes, "yes", "y", false, "apply at the end if every step ended well")
 	fl.BoolVar(&o.wait, "wait", false, "wait while another running plan holds a scope key of the ticket")
 	fl.BoolVar(&o.share, "share", false, "go on although another running plan holds a scope key of the ticket")
-	cmd.MarkFlagsMutuallyExclusive("wait", "share")
 	fl.BoolVar(&o.tick, "tick", false, "mark the box of each step that is done, in the ticket, as part of the change")
 	toFlag(cmd, &o.to)
 	o.planFlags.register(cmd)
 }
 
-// checkJobs refuses what this version cannot do.
-func (o *runOptions) checkJobs(cmd *cobra.Command) error {
+// checkFlags refuses what contradicts itself, and what this version cannot do.
+func (o *runOptions) checkFlags(cmd *cobra.Command) error {
+	if err := exclusive(cmd, "wait", "share"); err != nil {
+		return err
+	}
 	switch {
 	case o.jobs < 1:
 		return usagef(cmd, "--jobs %d: at least one step runs at a time", o.jobs)
@@ -98,7 +100,7 @@ func (o *runOptions) take(cmd *cobra.Command, args []string) error {
 			withHint("an agent's command comes after --: ambit run %s -- %s", before[0], strings.Join(before[1:], " "))
 	}
 	o.ticket, o.agent = first(before), after
-	if err := o.checkJobs(cmd); err != nil {
+	if err := o.checkFlags(cmd); err != nil {
 		return err
 	}
 	switch {
@@ -114,6 +116,9 @@ func (o *runOptions) take(cmd *cobra.Command, args []string) error {
 var kept = []string{"resume", "yes", "to", "verbose", "jobs", "wait", "share", "json", "no-pager", "help"}
 
 func (o *runOptions) takeResume(cmd *cobra.Command) error {
+	if o.resume == "" {
+		return usagef(cmd, "--resume needs a plan, and got an empty name").withHint("`ambit ps` lists the plans")
+	}
 	if o.ticket != "" || len(o.agent) > 0 {
 		return usagef(cmd, "--resume goes on with a plan's own ticket and command; leave out %q", strings.Join(append([]string{o.ticket}, o.agent...), " "))
 	}
@@ -157,7 +162,7 @@ func runRun(ctx context.Context, d *deps, cmd *cobra.Command, o *runOptions) err
 	if err != nil {
 		return err
 	}
-	req := engine.RunRequest{Environ: d.environ, Scope: o.scope(), Console: engine.Console{Stdout: d.stderr, Stderr: d.stderr}}
+	req := engine.RunRequest{Environ: d.environ, Scope: o.scope(), Console: engine.Console{Stdout: raw(d.stderr), Stderr: raw(d.stderr)}}
 	var svc engine.Service
 	var stage *engine.StageRequest
 	if o.resume != "" {

@@ -106,7 +106,8 @@ func again(arg0 string, attr *syscall.SysProcAttr, orders []byte, env []string) 
 	}
 	defer r.Close()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Args, cmd.Env, cmd.SysProcAttr = []string{arg0}, env, attr
+	cmd.Args, cmd.SysProcAttr = []string{arg0}, attr
+	cmd.Env = append(env, "GORACE="+os.Getenv("GORACE"))
 	cmd.ExtraFiles = []*os.File{r}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
