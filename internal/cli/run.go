@@ -61,7 +61,6 @@ Ctrl-C ends the running step; --resume goes on from there.`,
 	fl.BoolVarP(&o.yes, "yes", "y", false, "apply at the end if every step ended well")
 	fl.BoolVar(&o.wait, "wait", false, "wait while another running plan holds a scope key of the ticket")
 	fl.BoolVar(&o.share, "share", false, "go on although another running plan holds a scope key of the ticket")
-	cmd.MarkFlagsMutuallyExclusive("wait", "share")
 	fl.BoolVar(&o.tick, "tick", false, "mark the box of each step that is done, in the ticket, as part of the change")
 	toFlag(cmd, &o.to)
 	o.planFlags.register(cmd)
@@ -71,6 +70,9 @@ Ctrl-C ends the running step; --resume goes on from there.`,
 // take checks the arguments: a ticket, or --resume and nothing that a plan
 // already has.
 func (o *runOptions) take(cmd *cobra.Command, args []string) error {
+	if err := exclusive(cmd, "wait", "share"); err != nil {
+		return err
+	}
 	before, after := split(cmd, args)
 	if len(before) > 1 {
 		return usagef(cmd, "run takes one ticket, and got %d arguments before --", len(before)).
@@ -94,6 +96,9 @@ func (o *runOptions) take(cmd *cobra.Command, args []string) error {
 var kept = []string{"resume", "yes", "to", "verbose", "jobs", "wait", "share", "json", "no-pager", "help"}
 
 func (o *runOptions) takeResume(cmd *cobra.Command) error {
+	if o.resume == "" {
+		return usagef(cmd, "--resume needs a plan, and got an empty name").withHint("`ambit ps` lists the plans")
+	}
 	if o.ticket != "" || len(o.agent) > 0 {
 		return usagef(cmd, "--resume goes on with a plan's own ticket and command; leave out %q", strings.Join(append([]string{o.ticket}, o.agent...), " "))
 	}
@@ -137,7 +142,7 @@ func runRun(ctx context.Context, d *deps, cmd *cobra.Command, o *runOptions) err
 	if err != nil {
 		return err
 	}
-	req := engine.RunRequest{Environ: d.environ, Scope: o.scope(), Console: engine.Console{Stdout: d.stderr, Stderr: d.stderr}}
+	req := engine.RunRequest{Environ: d.environ, Scope: o.scope(), Console: engine.Console{Stdout: raw(d.stderr), Stderr: raw(d.stderr)}}
 	var svc engine.Service
 	var stage *engine.StageRequest
 	if o.resume != "" {
