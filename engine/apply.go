@@ -86,6 +86,9 @@ func (e *Engine) apply(ctx context.Context, c *cell, req ApplyRequest) (*ApplyRe
 		return nil, err
 	}
 	notices = append(notices, left...)
+	if n := p.NotRunNotice(); n != "" {
+		notices = append([]string{n}, notices...)
+	}
 	rec.Summary = fmt.Sprintf("%d changes in %d resources", applied, len(parts))
 	line := journalLine{Apply: rec.ID, To: rec.To, Was: p.Status, Only: req.Only, Summary: rec.Summary, Rest: rv.Rest}
 	for i := range parts {

@@ -10,7 +10,8 @@ import (
 	"github.com/ambit-run/ambit/fault"
 )
 
-// Discard moves a plan to the trash: one rename, whatever its size. See Service.
+// Discard moves a plan to the trash: one rename, after one walk through its folder
+// that measures what the trash will hold by it. See Service.
 func (e *Engine) Discard(ctx context.Context, plan string) (*Plan, error) {
 	if p, gone, err := e.forget(ctx, plan); err != nil || gone {
 		return p, err

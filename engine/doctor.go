@@ -28,7 +28,7 @@ func (e *Engine) Doctor(ctx context.Context, dir string) (*DoctorReport, error) 
 		rep.Facts["resource"] = err.Error()
 	} else {
 		rep.Facts["resource"] = fmt.Sprintf("%s (%s)", res.Path, res.Type)
-		tmp, remove, err := e.probeFolder(".doctor-")
+		tmp, remove, err := e.probeFolder(doctorPrefix)
 		if err != nil {
 			return nil, err
 		}

@@ -137,7 +137,7 @@ func (r *runner) writePrompt(s *Step) (string, error) {
 		if t.ID == s.ID || t.Group || t.Runs == 0 || t.Status == StepPending {
 			continue
 		}
-		rec, err := readPaths(filepath.Join(p.Dir, "steps", t.ID+".json"))
+		rec, err := readPaths(p.recordPath(t.ID))
 		if err != nil {
 			return "", err
 		}
@@ -149,7 +149,7 @@ func (r *runner) writePrompt(s *Step) (string, error) {
 		}
 		in.Before = append(in.Before, ps)
 	}
-	file := filepath.Join(p.Dir, "handoff", s.ID+".prompt.md")
+	file := filepath.Join(p.Dir, "handoff", promptName(s.ID))
 	if err := os.WriteFile(file, []byte(ticket.Prompt(p.Ticket.Dag, node, in)), 0o600); err != nil {
 		return "", folderFault("write prompt", err)
 	}

@@ -42,11 +42,11 @@ const (
 
 // errGitLimit is the cause of every error that says git inside came to a bound:
 // what the step did is to blame then, not the plan.
-var errGitLimit = errors.New("git in the sandbox met a bound")
+var errGitLimit = errors.New("a filter or driver that a step configured may not end")
 
 func gitLimit(limit time.Duration) error {
-	return fault.New(fault.Timeout, "run git inside", "git in the sandbox took longer than %s", limit).WithCause(errGitLimit).
-		WithHint("a step may have set a filter or a driver in its repository's configuration that does not end; `ambit apply --to worktree` needs none of it")
+	return fault.New(fault.Timeout, "", "git in the sandbox took longer than %s", limit).WithCause(errGitLimit).
+		WithHint("`git config --list` inside shows what steps configured; `ambit apply --to worktree` carries the files without the commits")
 }
 
 // gitInside runs one command in the sandbox of a git resource, for as long as a
@@ -82,6 +82,9 @@ func (c *cell) gitInside(ctx context.Context, i int, stdin []byte, extraEnv []st
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, gitLimit(limit))
 	defer cancel()
 	exit, err := cage.Run(ctx, cmd)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errGitLimit) {
+		err = cause // whatever was being done on the way
+	}
 	return exit, shorten(strings.TrimSpace(stderr.String()), gitQuoted), err
 }
 

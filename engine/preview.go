@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"strings"
 
@@ -80,7 +81,7 @@ func (e *Engine) previewBoxes(ctx context.Context, v *Preview, rs []Resource) er
 	if len(rs) == 0 {
 		return nil
 	}
-	tmp, remove, err := e.probeFolder(".preview-")
+	tmp, remove, err := e.probeFolder(previewPrefix)
 	if err != nil {
 		return err
 	}
@@ -96,6 +97,9 @@ func (e *Engine) previewBoxes(ctx context.Context, v *Preview, rs []Resource) er
 			v.miss(err)
 		} else {
 			rec.Strategy, rec.Reason = s.Name(), why
+			if r, ok := s.(Refuser); ok {
+				v.miss(r.Refuses(ctx, req))
+			}
 		}
 		p.Sandboxes = append(p.Sandboxes, rec)
 	}
@@ -103,15 +107,22 @@ func (e *Engine) previewBoxes(ctx context.Context, v *Preview, rs []Resource) er
 }
 
 // probeFolder makes a folder where sandboxes would lie, for strategies to look at.
+// It holds the staging lock until remove, so that no sweep takes the folder away.
 func (e *Engine) probeFolder(prefix string) (dir string, remove func() error, err error) {
-	if err := os.MkdirAll(e.plansDir(), 0o700); err != nil {
-		return "", nil, folderFault("look at the state folder", err)
+	f, err := e.openStaging()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := lockShared(f); err != nil {
+		f.Close()
+		return "", nil, fault.Wrap(fault.Internal, "look at the state folder", err)
 	}
 	dir, err = os.MkdirTemp(e.plansDir(), prefix)
 	if err != nil {
+		f.Close()
 		return "", nil, folderFault("look at the state folder", err)
 	}
-	return dir, func() error { return e.removePlanFolder(dir) }, nil
+	return dir, func() error { return errors.Join(e.removePlanFolder(dir), f.Close()) }, nil
 }
 
 // stageOptions fills in what a plan of a ticket has unless told otherwise.

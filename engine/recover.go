@@ -57,7 +57,7 @@ func (e *Engine) Recover(ctx context.Context, plan string) (*RecoverReport, erro
 		}
 	}
 	if plan == "" {
-		swept, err := e.sweep(ctx, ps)
+		swept, err := e.sweep(ctx)
 		rep.Swept = swept
 		if err != nil {
 			return rep, err

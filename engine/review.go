@@ -133,7 +133,7 @@ type stepChange struct {
 
 // recordStep keeps which paths a step changed, by sandbox.
 func (e *Engine) recordStep(p *Plan, step string, sets []ReviewSet) error {
-	return e.writePaths(filepath.Join(p.Dir, "steps", step+".json"), sets)
+	return e.writePaths(p.recordPath(step), sets)
 }
 
 func (e *Engine) writePaths(path string, sets []ReviewSet) error {
@@ -175,7 +175,7 @@ func readPaths(path string) (map[string][]stepChange, error) {
 func (e *Engine) stepPaths(p *Plan) (map[string]map[string][]string, error) {
 	out := map[string]map[string][]string{}
 	for _, s := range p.Steps {
-		rec, err := readPaths(filepath.Join(p.Dir, "steps", s.ID+".json"))
+		rec, err := readPaths(p.recordPath(s.ID))
 		if err != nil {
 			return nil, err
 		}

@@ -177,7 +177,7 @@ func (r *runner) command(ctx context.Context, s *Step) (Exit, error) {
 	}
 	dir := r.cell.inside(p.Cwd)
 	cmd := Command{Name: "step " + s.ID, Dir: dir, Env: e.commandEnv(p, r.req.Environ, r.cell.entrances, map[string]string{
-		"PWD": dir, "AMBIT_STEP": s.ID, "AMBIT_HANDOFF": r.cell.handoffPath(handoffFile), "AMBIT_PROMPT_FILE": r.cell.handoffPath(s.ID + ".prompt.md"),
+		"PWD": dir, "AMBIT_STEP": s.ID, "AMBIT_HANDOFF": r.cell.handoffPath(handoffFile), "AMBIT_PROMPT_FILE": r.cell.handoffPath(promptName(s.ID)),
 	})}
 	out := &stepOutput{log: log, step: s, send: r.send}
 	cmd.Stdout, cmd.Stderr = out, out
@@ -189,7 +189,7 @@ func (r *runner) command(ctx context.Context, s *Step) (Exit, error) {
 			return Exit{}, folderFault("read prompt", err)
 		}
 		var takesFile bool
-		cmd.Argv, takesFile = fillPlaceholders(p.Agent, s.Title, string(prompt), r.cell.handoffPath(s.ID+".prompt.md"))
+		cmd.Argv, takesFile = fillPlaceholders(p.Agent, s.Title, string(prompt), r.cell.handoffPath(promptName(s.ID)))
 		switch {
 		case p.AgentTTY && r.req.Console.Terminal != nil:
 			cmd.TTY, cmd.Terminal = true, r.req.Console.Terminal

@@ -27,9 +27,10 @@ type Store interface {
 	// AcquireLease takes key for the holder, or is a conflict naming the living
 	// holder. A lease whose holder is dead (alive says so) is taken over.
 	AcquireLease(ctx context.Context, l Lease, alive func(Lease) bool) error
-	// AcquireLeases takes all of ls, which are one process's, or none. clash is
-	// asked about every lease of others; its error for one whose holder lives is
-	// returned, and one whose holder is dead is removed.
+	// AcquireLeases takes all of ls, which are one process's and one plan's, or none.
+	// clash is asked about every lease of other processes, and of other plans of this
+	// one; its error for one whose holder lives is returned, and one whose holder is
+	// dead is removed.
 	AcquireLeases(ctx context.Context, ls []Lease, alive func(Lease) bool, clash func(held Lease) error) error
 	ReleaseLease(ctx context.Context, l Lease) error
 	Leases(ctx context.Context, prefix string) ([]Lease, error)

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"strings"
 
 	"github.com/ambit-run/ambit/fault"
@@ -80,6 +79,3 @@ func (e *Engine) try(ctx context.Context, p *Plan, rs []Resource, req TryRequest
 	}
 	return &TryResult{Plan: p, Exit: exit}, err
 }
-
-// logPath is where a step's output is kept, relative to the plan's folder.
-func logPath(step string) string { return filepath.Join("logs", step+".log") }

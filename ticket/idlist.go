@@ -10,12 +10,17 @@ type idRef struct {
 	text       string   // without decoration; "#12" keeps its mark
 	ends       *idRange // set if it is a range of labels
 	start, end int      // place in the text, with decoration
+	tag        bool     // "#T1": an id only if the ticket knows it
+	loose      bool     // nothing but a blank stands before it: the same
+	passed     span     // a remark behind it that was not read
 }
 
-// idList reads ids separated by commas, "and" or "&" from s[i:], up to the first
-// that accept refuses; nil accepts all. open reports that the text ends where an
-// id should stand: behind the keyword or a separator.
+// idList reads ids separated by commas, "and", "or", "&" from s[i:], up to the
+// first that accept refuses; nil accepts all, and then ids have to be separated.
+// open reports that the text ends where an id should stand: behind the keyword or a
+// separator. What stands in brackets behind an id belongs to the list if it is one.
 func idList(s string, i int, accept func(idRef) bool) (refs []idRef, open bool) {
+	loose := false
 	for {
 		j := skipSpace(s, i)
 		if j == len(s) {
@@ -26,18 +31,29 @@ func idList(s string, i int, accept func(idRef) bool) (refs []idRef, open bool) 
 			return refs, false
 		}
 		ref = extendRange(s, ref)
-		if accept != nil && !accept(ref) {
+		ref.loose = loose
+		if accept != nil && !accept(ref) || accept == nil && ref.tag {
 			return refs, false
 		}
 		// A remark in brackets between two ids belongs to the list.
-		if after, ok := remark(s, skipSpace(s, ref.end)); ok {
-			if _, sep := separator(s, after); sep || skipSpace(s, after) == len(s) {
-				ref.end = after
+		if more, after := inBrackets(s, skipSpace(s, ref.end), accept); len(more) > 0 {
+			refs = append(append(refs, ref), more...)
+			ref.end = after
+		} else {
+			if after > 0 {
+				if _, sep := separator(s, after); sep || skipSpace(s, after) == len(s) {
+					ref.passed = span{skipSpace(s, ref.end), after}
+					ref.end = after
+				}
 			}
+			refs = append(refs, ref)
 		}
-		refs = append(refs, ref)
 		next, ok := separator(s, ref.end)
-		if !ok {
+		if after, either := alternative(s, next); either { // also behind a comma
+			next, ok = after, true
+		}
+		loose = !ok
+		if loose && (accept == nil || next == ref.end || next == len(s)) {
 			return refs, false
 		}
 		i = next
@@ -58,13 +74,51 @@ func separator(s string, i int) (next int, ok bool) {
 		}
 	}
 	j := skipSpace(s, i)
-	if hasPrefixFold(s[j:], "and") && j+3 < len(s) && (s[j+3] == ' ' || s[j+3] == '\t') && (ok || j > 0 && (s[j-1] == ' ' || s[j-1] == '\t')) {
+	if hasPrefixFold(s[j:], "and") && j+3 < len(s) && (s[j+3] == ' ' || s[j+3] == '\t') && (ok || j > 0 && (s[j-1] == ' ' || s[j-1] == '\t' || s[j-1] == '(')) {
 		return j + 3, true
 	}
 	if hasPrefixFold(s[j:], "and") && j+3 == len(s) {
 		return len(s), true
 	}
 	return i, ok
+}
+
+// inBrackets reads a list of ids in brackets, "(and T3)". after is behind the
+// bracket, 0 where there is none.
+func inBrackets(s string, i int, accept func(idRef) bool) (refs []idRef, after int) {
+	after, ok := remark(s, i)
+	if !ok {
+		return nil, 0
+	}
+	if accept == nil {
+		return nil, after
+	}
+	inner := s[:after-1]
+	from, sep := separator(inner, i+1)
+	if !sep {
+		from, _ = alternative(inner, i+1)
+	}
+	// What stands in brackets has to be of this ticket: "(2024)" is no id.
+	refs, _ = idList(inner, from, func(r idRef) bool { r.loose = true; return accept(r) })
+	if n := len(refs); n == 0 || strings.Trim(inner[throughDoneWords(inner, refs[n-1].end):], " \t.,;") != "" {
+		return nil, after
+	}
+	refs[len(refs)-1].end = after
+	return refs, after
+}
+
+// alternative reads "or" and "then" between two ids: a step that waits for one of
+// two waits for both.
+func alternative(s string, i int) (next int, ok bool) {
+	j := skipSpace(s, i)
+	for _, w := range [...]string{"or", "then", "and/or", "plus"} {
+		if hasPrefixFold(s[j:], w) && (j > i || j > 0 && (s[j-1] == '(' || s[j-1] == ' ')) {
+			if k := j + len(w); k == len(s) || s[k] == ' ' || s[k] == '\t' {
+				return k, true
+			}
+		}
+	}
+	return i, false
 }
 
 // remark reads "(…)" without brackets in it.
@@ -86,12 +140,25 @@ func oneID(s string, i int) (idRef, bool) {
 	if i == len(s) {
 		return ref, false
 	}
-	if c := s[i] | 0x20; c == 't' || c == 's' {
-		for _, w := range [...]string{"tasks ", "task ", "steps ", "step "} {
+	if mayLead[s[i]] {
+		for _, w := range [...]string{"both ", "either ", "all of ", "tasks ", "task ", "steps ", "step "} {
 			if hasPrefixFold(s[i:], w) {
 				i = skipSpace(s, i+len(w))
-				break
 			}
+		}
+	}
+	for _, q := range [...][2]string{{`"`, `"`}, {"'", "'"}, {"“", "”"}, {"‘", "’"}, {"„", "“"}, {"«", "»"}, {"「", "」"}} {
+		if inner, ok := strings.CutPrefix(s[i:], q[0]); ok {
+			end := strings.Index(inner, q[1])
+			if end < 0 || end > maxIDBytes {
+				return ref, false
+			}
+			in, ok := oneID(inner[:end], 0)
+			if !ok || in.end != end || in.start != 0 {
+				return ref, false
+			}
+			ref.text, ref.tag, ref.end = in.text, in.tag, i+len(q[0])+end+len(q[1])
+			return ref, true
 		}
 	}
 	open := i
@@ -128,7 +195,7 @@ func oneID(s string, i int) (idRef, bool) {
 		return ref, false
 	}
 	if token[0] == '#' && strings.Trim(bare, "0123456789") != "" {
-		return ref, false // a tag
+		token, ref.tag = bare, true // a tag, unless a task is called that
 	}
 	// Close in the order opposite to opening.
 	for k := len(decor) - 1; k >= 0; k-- {
@@ -169,6 +236,14 @@ func firstOfSeveral(token string) (string, bool) {
 	first, _, _ := strings.Cut(token, "/")
 	return first, true
 }
+
+// mayLead holds the bytes that words before ids begin with.
+var mayLead = func() (t [256]bool) {
+	for _, c := range []byte("tTsSbBeEaA") {
+		t[c] = true
+	}
+	return t
+}()
 
 // inID holds the bytes of a bare id.
 var inID = func() (t [256]bool) {

@@ -6,7 +6,10 @@ import (
 )
 
 // idRange is a range of labels of one family, ends included.
-type idRange struct{ from, to label }
+type idRange struct {
+	from, to label
+	reversed bool // written from the higher to the lower
+}
 
 // extendRange turns an id into a range if it is one: T009-T014, T009–T014,
 // T009..T014, T009 to T014, also 1.1-1.4 and T009-014.
@@ -40,8 +43,8 @@ func extendRange(s string, ref idRef) idRef {
 	return ref
 }
 
-// setRange makes ref a range if both ends are labels of one family and ascend. The
-// second end may leave the family out.
+// setRange makes ref a range if both ends are labels of one family. The second end
+// may leave the family out if they ascend. Ends that descend change places.
 func (r *idRef) setRange(from, to string) bool {
 	a, ok := parseLabel(strings.TrimPrefix(from, "#"))
 	if !ok {
@@ -51,12 +54,20 @@ func (r *idRef) setRange(from, to string) bool {
 	if !ok {
 		return false
 	}
-	if b.family == "" && a.family != "n" { // n01-17 is the id of a node
+	short := b.family == "" && a.family != ""
+	if short && a.family != "n" { // n01-17 is the id of a node
 		b.family = a.family
 	}
-	if a.family != b.family || a.n != b.n || a.compare(b) >= 0 {
+	if a.family != b.family || a.n != b.n {
 		return false
 	}
-	r.ends = &idRange{a, b}
+	switch order := a.compare(b); {
+	case order < 0:
+		r.ends = &idRange{from: a, to: b}
+	case order > 0 && !short:
+		r.ends = &idRange{from: b, to: a, reversed: true}
+	default:
+		return false
+	}
 	return true
 }

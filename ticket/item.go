@@ -96,7 +96,9 @@ func (r *reader) task(reg *region, item ast.Node, b box, lines []rawLine, rest a
 	for _, l := range lines[1:] {
 		r.note(index, noteLine{text: strings.TrimSpace(l.text), offset: l.offset, continues: true})
 	}
-	r.below(reg, rest, place{section: at.section, part: at.part, task: index})
+	// "depends on:" at the end of the title, or of the lines it goes on in.
+	opens := endsOpen(lines[len(lines)-1].text)
+	r.below(reg, rest, place{section: at.section, part: at.part, task: index, deps: opens})
 }
 
 // tooMany reports the first task that is not read.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ambit-run/ambit/fault"
 )
 
 // linker turns the words of dependencies into tasks.
@@ -56,6 +58,9 @@ type written struct {
 // number is one only if it is known here and nothing follows that it could count.
 func (l *linker) accept(s string, explicit bool) func(idRef) bool {
 	return func(ref idRef) bool {
+		if ref.tag || ref.loose {
+			return l.ours(s, ref, explicit)
+		}
 		if ref.ends != nil && ref.ends.from.family == "" {
 			return explicit || l.acceptNumbers(s, ref)
 		}
@@ -75,14 +80,51 @@ func (l *linker) accept(s string, explicit bool) func(idRef) bool {
 	}
 }
 
+// ours decides about a word that nothing marks as an id but its place: it has to be
+// known here, or look like the labels that are.
+func (l *linker) ours(s string, ref idRef, explicit bool) bool {
+	if ref.ends != nil {
+		_, ends := l.x.between(ref.ends.from, ref.ends.to)
+		return ends
+	}
+	number, _ := isNumber(ref.text)
+	if l.x.knows(ref.text) {
+		return explicit || !number || endsClause(s, ref.end)
+	}
+	if number {
+		return explicit && l.x.nth(ref.text) > 0
+	}
+	if l.outer[fold(ref.text)] {
+		return true
+	}
+	if n, _, ok := nodeRef(fold(ref.text)); ok && n >= 1 && n <= len(l.t.Tasks) {
+		return true
+	}
+	lab, ok := parseLabel(ref.text)
+	return ok && l.isFamily(lab)
+}
+
 // acceptNumbers decides about a range of numbers in prose: "after 1.1-1.4" where
 // these are labels, "after 2-4" where nothing is labelled, not "after 2-3 days".
+// A range of which one end is there, or that is of two numbers where labels are,
+// is meant as one, too; that the other end is missing is an error later.
 func (l *linker) acceptNumbers(s string, ref idRef) bool {
 	from, to := ref.ends.from, ref.ends.to
 	if _, ends := l.x.between(from, to); ends {
 		return true
 	}
-	return endsClause(s, ref.end) && l.x.numbered && to.n == 1 && int(to.nums[0]) <= l.x.size
+	if !endsClause(s, ref.end) {
+		return false
+	}
+	if l.x.families[""] != nil && (l.x.knows(from.text) || l.x.knows(to.text) || from.n > 1 && !ref.ends.reversed && l.x.dotted(from.n)) {
+		return true
+	}
+	return l.x.numbered && to.n == 1 && int(to.nums[0]) <= l.x.size
+}
+
+// dotted reports whether labels of that many numbers and no letters are there.
+func (x *labelIndex) dotted(n int8) bool {
+	return slices.ContainsFunc(x.families[""].items, func(f familyItem) bool { return f.n == n })
 }
 
 // nth returns the task that a plain number means where nothing is labelled.
@@ -101,7 +143,26 @@ func endsClause(s string, i int) bool {
 		return true
 	}
 	_, sep := separator(s, i)
-	return sep || dashSeparator(s[i:])
+	return sep || dashSeparator(s[i:]) || endsInNumber(s, i)
+}
+
+// endsInNumber reports whether "or 2" follows and ends the clause.
+func endsInNumber(s string, i int) bool {
+	for range 8 { // nobody lists more that way
+		next, ok := alternative(s, i)
+		if !ok {
+			return false
+		}
+		ref, ok := oneID(s, skipSpace(s, next))
+		if number, _ := isNumber(ref.text); !ok || !number {
+			return false
+		}
+		i = skipSpace(s, ref.end)
+		if i == len(s) || strings.IndexByte(".,;:)]}*_&", s[i]) >= 0 || dashSeparator(s[i:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // title sets the title of the i-th task and returns the dependencies stated in it.
@@ -112,7 +173,8 @@ func (l *linker) title(i int) (deps []written) {
 	for {
 		found = mentions(found[:0], text, l.accept(text, false))
 		// A clause that runs over the end of the line goes on in the next.
-		if n := len(found); n == 0 || !found[n-1].open || len(raw.notes) == 0 || !raw.notes[0].continues || len(text) > 4096 {
+		if n := len(found); n == 0 || len(raw.notes) == 0 || !raw.notes[0].continues || len(text) > 4096 ||
+			!found[n-1].open && !l.goesOn(text, found[n-1], raw.notes[0].text) {
 			break
 		}
 		text += " " + raw.notes[0].text
@@ -128,6 +190,11 @@ func (l *linker) title(i int) (deps []written) {
 	var cuts []span
 	for _, m := range found {
 		switch {
+		case m.kind == mentionClause && m.keyword.word != wordBlocks && negated(text, m.start):
+			l.negationNote(text, m, line, column)
+			continue
+		case m.prose() && l.opensList(text, m, raw):
+			raw.opened = true
 		case m.prose():
 			l.proseNote(text, m, line, column)
 			continue
@@ -143,6 +210,7 @@ func (l *linker) title(i int) (deps []written) {
 		case m.kind == mentionMark:
 			deps = slices.Grow(deps, len(m.refs))
 			for _, ref := range m.refs {
+				l.passedOver(text, ref, line, column)
 				deps = append(deps, written{ref, line, column + min(ref.start, len(raw.text)), m.kind == mentionMark})
 			}
 		}
@@ -168,7 +236,11 @@ func (l *linker) proseNote(text string, m mention, line, column int) {
 		l.rep.note(line, column, finding{}) // counted only
 		return
 	}
-	l.rep.note(line, column+min(m.start, len(text)), finding{
+	sev := fault.SeverityNote
+	if m.keyword.colon && m.keyword.word <= wordBlockedBy && !hasPrefixFold(text[m.start:], "dependenc") && !saysNone(strings.Trim(rest, "*_ .)]")) {
+		sev = fault.SeverityWarning // nothing but a dependency can be meant
+	}
+	l.rep.add(sev, line, column+min(m.start, len(text)), finding{
 		summary: fmt.Sprintf("%q is read as words, not as a dependency", clip(text[m.start:])),
 		detail:  "no id follows: none of this ticket, and nothing with a digit, hyphen, underscore or point in it",
 		hint:    "for a dependency name a task: `depends on T001`",

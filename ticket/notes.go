@@ -13,18 +13,25 @@ func (l *linker) notes(i int) (deps []written) {
 		return nil
 	}
 	var b strings.Builder
-	opened := false // the last line was "Depends on:" and a list may follow
+	opened := raw.opened // the last line was "Depends on:" and a list may follow
+	wraps := false       // the last line stated dependencies, and this one may go on with them
 	for _, n := range raw.notes {
 		if !n.code {
 			found, stated, opens := l.dependencyLine(n, n.listed && opened)
+			if !stated && wraps && !n.bullet {
+				found = l.wrapped(n)
+				stated = len(found) > 0
+			}
 			if stated {
 				line, _ := l.src.at(n.offset)
 				l.marks.use(line)
 				deps = append(deps, found...)
 				opened = opens || n.listed && opened
+				wraps = len(found) > 0
 				continue
 			}
 		}
+		wraps = false
 		if !n.listed {
 			opened = false
 		}
@@ -83,7 +90,15 @@ func (l *linker) dependencyLine(n noteLine, listed bool) (deps []written, stated
 		deps = append(deps, written{ref, line, column + ref.start, true})
 	}
 	left := strings.Trim(s[throughDoneWords(s, refs[len(refs)-1].end):], "*_ \t.,;()")
-	if left != "" {
+	for _, ref := range refs {
+		l.passedOver(s, ref, line, column)
+	}
+	if left != "" && l.namesTask(left) {
+		l.rep.warn(line, column+refs[len(refs)-1].end, finding{
+			summary: fmt.Sprintf("%q behind the ids names a task and is not read", clip(left)),
+			hint:    "separate ids by commas: `Depends on: T001, T002`",
+		})
+	} else if left != "" {
 		l.rep.note(line, column+refs[len(refs)-1].end, finding{
 			summary: fmt.Sprintf("%q behind the ids is not read", clip(left)),
 		})

@@ -100,6 +100,7 @@ type rawTask struct {
 	text   string // behind the box
 	offset int    // of text in the source
 	notes  []noteLine
+	opened bool // the title ends in "depends on:", and the list below it says what
 }
 
 // noteLine is one line below a task's box.

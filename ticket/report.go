@@ -21,6 +21,7 @@ type report struct {
 	file    string
 	found   []fault.Diagnostic
 	dropped map[fault.Severity]int
+	errors  int  // how many are listed
 	lenient bool // the literal grammar: only limits are errors
 }
 
@@ -43,6 +44,9 @@ func (r *report) add(sev fault.Severity, line, column int, f finding) {
 		}
 		r.dropped[sev]++
 		return
+	}
+	if sev == fault.SeverityError {
+		r.errors++
 	}
 	if f.file == "" {
 		f.file = r.file

@@ -21,7 +21,13 @@ func (l *linker) resolve(i int, w written) {
 		return
 	}
 	if w.ends != nil && !l.vary.foreignIDs {
-		if l.resolveRange(t, w) {
+		if before := l.rep.errors; l.resolveRange(t, w) {
+			if w.ends.reversed && l.rep.errors == before {
+				l.rep.warn(w.line, w.column, finding{
+					summary: fmt.Sprintf("range %q is written backwards; read as %s-%s", clip(w.text), w.ends.from.text, w.ends.to.text),
+					hint:    "write the lower end first",
+				})
+			}
 			return
 		}
 	}

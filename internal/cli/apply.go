@@ -126,6 +126,9 @@ func runApply(ctx context.Context, d *deps, cmd *cobra.Command, o *applyOptions)
 				if err := d.summary(d.stderr, r, 0); err != nil {
 					return err
 				}
+				if n := t.plan.NotRunNotice(); n != "" {
+					fmt.Fprintf(d.stderr, "%s %s\n", d.styleFor(d.stderr).yellow("note:"), visible(n))
+				}
 			}
 			yes, err := d.confirm(ctx, "apply", fmt.Sprintf("apply %s to %s?", plural(n, "change"), destination(t.plan, o.to, o.branch)))
 			if err != nil {

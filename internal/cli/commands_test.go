@@ -14,6 +14,24 @@ import (
 	"github.com/ambit-run/ambit/fault"
 )
 
+// TestEmptyArguments: what a variable that is not set leaves behind names nothing.
+func TestEmptyArguments(t *testing.T) {
+	t.Parallel()
+	for _, line := range [][]string{
+		{"apply", "", "--yes"}, {"discard", "", "--yes"}, {"undo", ""}, {"diff", ""}, {"status", ""}, {"lint", ""}, {"dag", ""},
+		{"run", ""}, {"run", "--resume", ""}, {"exec", "", "--", "true"}, {"logs", ""}, {"apply", "--yes", "--", ""}, {"try", "--env", "A B=c", "--", "x"},
+	} {
+		f := somePlan()
+		got := typeLine(t, f, line...)
+		if got.code != 2 || !strings.Contains(got.stderr, "empty") && line[0] != "try" {
+			t.Errorf("%q: code %d, %s", line, got.code, got.stderr)
+		}
+		if len(f.calls) > 0 {
+			t.Errorf("%q: the engine was asked to %v", line, f.calls)
+		}
+	}
+}
+
 func TestUsageErrors(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -36,6 +54,8 @@ func TestUsageErrors(t *testing.T) {
 		{"try --network allow -- x", 7, []string{"--network allow is not supported by this version"}},
 		{"try --timeout soon -- x", 2, []string{`"soon" is not a duration; write it like 90s`}},
 		{"try --env =x -- x", 2, []string{"has no name before the ="}},
+		{"try --env 1A=b -- x", 2, []string{`"1A" is no name of a variable`}},
+		{"try --env A-B=c -- x", 2, []string{`"A-B" is no name of a variable`}},
 		{"try --env NOT_SET -- x", 6, []string{"no such variable in your environment", "--env NOT_SET=VALUE"}},
 		{"apply --to pr", 7, []string{"--to pr is not supported by this version"}},
 		{"apply --allow everything --yes", 2, []string{"no such blocking flag", "git-control"}},

@@ -116,13 +116,17 @@ func (d *deps) close() error {
 // main runs one command line and returns the exit code.
 func (d *deps) main(ctx context.Context, args []string) int {
 	d.json = wantsJSON(args) // so that a mistake in the flags is an object, too
-	out := &printed{to: d.stdout}
-	d.stdout = out
+	out, said := &printed{name: "stdout", to: d.stdout}, &printed{name: "stderr", to: d.stderr, quiet: true}
+	d.stdout, d.stderr = out, said
 	root := newRootCmd(d) //nolint:contextcheck // each command gets its context from cobra
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if closeErr := d.close(); err == nil && closeErr != nil {
 		err = fault.Wrap(fault.Internal, "close the store", closeErr)
 	}
-	return d.report(ctx, cmd, out.lost(err))
+	err = out.lost(err)
+	if !d.json { // there stdout has said everything
+		err = said.lost(err)
+	}
+	return d.report(ctx, cmd, err)
 }

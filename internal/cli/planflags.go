@@ -81,6 +81,10 @@ func (f *planFlags) options(d *deps, cmd *cobra.Command, limit time.Duration) (e
 		if name == "" || strings.ContainsRune(kv, 0) {
 			return none, usagef(cmd, "--env %q has no name before the =", visible(kv)).withHint("write --env NAME or --env NAME=VALUE")
 		}
+		if !variable(name) {
+			return none, usagef(cmd, "--env %q: %q is no name of a variable", visible(kv), visible(name)).
+				withHint("a name has letters, digits and _ only, and does not begin with a digit")
+		}
 		if _, set := d.getenv(name); !set && name == kv {
 			return none, fault.New(fault.NotFound, "pass the environment", "--env %s: there is no such variable in your environment", visible(name)).
 				WithHint("export it first, or write --env %s=VALUE", visible(name))
@@ -95,6 +99,17 @@ func (f *planFlags) options(d *deps, cmd *cobra.Command, limit time.Duration) (e
 		}
 	}
 	return o, nil
+}
+
+// variable reports whether a shell could name the variable (POSIX, "Name").
+func variable(name string) bool {
+	for i, c := range []byte(name) {
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
 }
 
 // checkDirty refuses a --dirty that would silently do nothing: over the tree as

@@ -53,6 +53,7 @@ func newRootCmd(d *deps) *cobra.Command {
 			c.GroupID = g.id
 			c.Flags().SortFlags = false
 			c.DisableFlagsInUseLine = true
+			c.Args = named(c.Args)
 			root.AddCommand(c)
 		}
 	}

@@ -33,6 +33,7 @@ func TestRunUsage(t *testing.T) {
 	}{
 		{"run", 2, "no ticket to run"},
 		{"run --jobs 2 " + ok, 7, "--jobs 2: this version runs steps one after another"},
+		{"run --wait --share " + ok, 2, "--wait and --share exclude each other"},
 		{"run --jobs 0 " + ok, 2, "at least one step"},
 		{"run --jobs many " + ok, 2, "--jobs"},
 		{"run " + ok + " make", 2, "an agent's command comes after --: ambit run " + ok + " -- make"},

@@ -15,7 +15,7 @@ func (d *deps) afterRun(ctx context.Context, svc engine.Service, p *engine.Plan,
 	}
 	out := runObject{Plan: p, Decision: "kept", Review: []reviewedSet{}}
 	if runErr != nil {
-		if !d.json {
+		if !d.json && resumable(p.Status) {
 			d.next(p)
 		}
 		return &withFields{runErr, out}
@@ -78,8 +78,18 @@ func (d *deps) nothingToReview(p *engine.Plan) {
 // next prints what can be done with a plan now.
 func (d *deps) next(p *engine.Plan) {
 	st := d.styleFor(d.stderr)
-	fmt.Fprintf(d.stderr, "%s %s; nothing of yours has changed\n", st.bold(p.ID), paintStatus(st, p.Status, stands(p.Status)))
+	tail := "; nothing of yours has changed"
+	if reversible(p) {
+		tail = "" // a part of it is applied
+	}
+	fmt.Fprintf(d.stderr, "%s %s%s\n", st.bold(p.ID), paintStatus(st, p.Status, stands(p.Status)), tail)
 	d.commands(nextCommands(p))
+}
+
+// resumable reports whether a plan stands where a run leaves it, so that what can
+// be done next answers an error. Any other is told by the error itself.
+func resumable(s engine.PlanStatus) bool {
+	return s == engine.PlanReady || s == engine.PlanReview || s == engine.PlanFailed || s == engine.PlanInterrupted
 }
 
 // stands says how a plan stands after a run, in words that follow its name.

@@ -199,9 +199,9 @@ func untouched(r *engine.Review) bool {
 // console is the person's terminal or pipes for a command inside. With --json
 // stdout belongs to the object, so the command's output goes to stderr.
 func (d *deps) console() engine.Console {
-	c := engine.Console{Stdin: d.stdin, Stdout: raw(d.stdout), Stderr: d.stderr}
+	c := engine.Console{Stdin: d.stdin, Stdout: raw(d.stdout), Stderr: raw(d.stderr)}
 	if d.json {
-		c.Stdout = d.stderr
+		c.Stdout = raw(d.stderr)
 		return c
 	}
 	if terminalOf(d.stdin) != nil && terminalOf(d.stdout) != nil {

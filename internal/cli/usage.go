@@ -96,6 +96,21 @@ func exclusive(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
+// named refuses an empty argument before "--": it comes of a variable that is not
+// set, and must not mean "the newest plan" or "this folder".
+func named(args cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		before, _ := split(cmd, given)
+		if slices.Contains(before, "") {
+			return usagef(cmd, "%s got an empty argument", cmd.Name()).withHint("is a variable not set? Leave the argument out, or name what is meant")
+		}
+		if args == nil {
+			return nil
+		}
+		return args(cmd, given)
+	}
+}
+
 // noArgs refuses arguments.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
@@ -126,7 +141,10 @@ func split(cmd *cobra.Command, args []string) (before, after []string) {
 
 // planAndFiles takes [PLAN] [-- FILE…].
 func planAndFiles(cmd *cobra.Command, args []string) error {
-	before, _ := split(cmd, args)
+	before, files := split(cmd, args)
+	if slices.Contains(files, "") {
+		return usagef(cmd, "%s got an empty file name after --", cmd.Name()).withHint("is a variable not set? . is the folder around you")
+	}
 	if len(before) > 1 {
 		return usagef(cmd, "%s takes one plan, and got %d arguments before --", cmd.Name(), len(before)).
 			withHint("files come after --: ambit %s %s -- %s", cmd.Name(), before[0], strings.Join(before[1:], " "))

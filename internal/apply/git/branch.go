@@ -72,7 +72,7 @@ func (j *job) checkNewBranch(ctx context.Context, req engine.TargetRequest) erro
 		return j.checkElsewhere(ctx, j.planDir())
 	}
 	return fault.New(fault.Exists, "apply", "there is a branch %s already", req.Branch).
-		WithHint("choose another name with --branch, or delete it (git branch -D %s)", req.Branch)
+		WithHint("choose another name with --branch")
 }
 
 // checkElsewhere refuses to move a branch under another checkout. Checkouts

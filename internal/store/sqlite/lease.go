@@ -38,7 +38,7 @@ func (s *Store) AcquireLease(ctx context.Context, l engine.Lease, alive func(eng
 	})
 }
 
-// AcquireLeases takes every lease of ls for their process, or none. clash and
+// AcquireLeases takes every lease of ls for their process and plan, or none. clash and
 // alive are asked while the write lock is held, so they must be quick and must not
 // use the Store.
 func (s *Store) AcquireLeases(ctx context.Context, ls []engine.Lease, alive func(engine.Lease) bool, clash func(engine.Lease) error) error {
@@ -63,7 +63,8 @@ func (s *Store) AcquireLeases(ctx context.Context, ls []engine.Lease, alive func
 			mine[l.Key] = true
 		}
 		for _, held := range all {
-			if len(ls) > 0 && sameHolder(held, ls[0]) {
+			own := len(ls) > 0 && sameHolder(held, ls[0])
+			if own && held.Plan == ls[0].Plan {
 				continue
 			}
 			err := clash(held)
@@ -72,7 +73,7 @@ func (s *Store) AcquireLeases(ctx context.Context, ls []engine.Lease, alive func
 			}
 			switch {
 			case err == nil:
-			case alive == nil || alive(held):
+			case own || alive == nil || alive(held): // a process can run several plans
 				return err
 			default:
 				if _, err := tx.ExecContext(ctx, `DELETE FROM leases WHERE key = ?`, held.Key); err != nil {

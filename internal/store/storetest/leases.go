@@ -169,6 +169,12 @@ func leasesTogether(t *testing.T, o Opener) {
 	same(t, held(t, s, ""), []engine.Lease{mine[0], mine[1], lease("c", 202), lease("dead too", 1)})
 	must(t, s.AcquireLeases(t.Context(), mine, alive, clash("a", "b"))) // nobody clashes with itself
 	must(t, s.AcquireLeases(t.Context(), nil, alive, clash()))
+	// A process that runs two plans holds each for itself.
+	other := lease("z", 101)
+	other.Plan = "another plan"
+	want(t, s.AcquireLeases(t.Context(), []engine.Lease{other}, alive, clash("a")), fault.Conflict, "a of 101")
+	other.Key = "a"
+	want(t, s.AcquireLeases(t.Context(), []engine.Lease{other}, alive, clash()), fault.Conflict, "a", "101")
 	// A key that another process holds is not taken, whatever clash says.
 	want(t, s.AcquireLeases(t.Context(), []engine.Lease{lease("d", 303), lease("a", 303)}, alive, clash()), fault.Conflict, "a", "101")
 	if got := held(t, s, "d"); len(got) != 1 || got[0].Key != "dead too" {
