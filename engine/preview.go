@@ -97,6 +97,9 @@ func (e *Engine) previewBoxes(ctx context.Context, v *Preview, rs []Resource) er
 			v.miss(err)
 		} else {
 			rec.Strategy, rec.Reason = s.Name(), why
+			if r, ok := s.(Refuser); ok {
+				v.miss(r.Refuses(ctx, req))
+			}
 		}
 		p.Sandboxes = append(p.Sandboxes, rec)
 	}

@@ -131,6 +131,12 @@ type Strategy interface {
 	Attach(ctx context.Context, rec SandboxRecord) (Sandbox, error)
 }
 
+// Refuser is a Strategy that says beforehand what Create would refuse for the sake
+// of the person's uncommitted work. It writes nothing, and Create asks again.
+type Refuser interface {
+	Refuses(ctx context.Context, req CreateRequest) error
+}
+
 // Registrar is a Strategy that keeps something in the real resource for each
 // sandbox, beyond what lies in the sandbox's folder. Both methods are idempotent.
 type Registrar interface {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ambit-run/ambit/fault"
@@ -23,8 +25,8 @@ const Unlimited = -1
 const (
 	defaultTrashAge   = 30 * 24 * time.Hour
 	defaultTrashBytes = 10 << 30
-	// trashCheck and trashSmall spare a discard the look at all others: a small
-	// plan makes no difference that could not wait.
+	// trashCheck and trashSmall spare a discard the look at all others, as long as
+	// the size that was counted last and what came since stay within the limit.
 	trashCheck = time.Hour
 	trashSmall = 16 << 20
 )
@@ -45,20 +47,33 @@ func (e *Engine) folderBytes(ctx context.Context, path string) int64 {
 	return n
 }
 
+// trashStamp is a file that holds when the trash was looked at last, and how much
+// it has held since, at most.
 func (e *Engine) trashStamp() string { return filepath.Join(e.cfg.StateDir, "trash.checked") }
 
-// trashDue reports whether the limits have to be looked at after a plan was discarded.
+func (e *Engine) stampTrash(at time.Time, held int64) error {
+	return writeDurable(e.trashStamp(), fmt.Appendf(nil, "%s %d", at.Format(time.RFC3339), held))
+}
+
+// trashDue reports whether the limits have to be looked at after a plan was
+// discarded. Where they have not, the plan is added to what the stamp says.
 func (e *Engine) trashDue(p *Plan) bool {
-	if p.TrashBytes >= trashSmall {
-		return true
-	}
 	raw, err := os.ReadFile(e.trashStamp())
-	if err != nil {
+	if err != nil || p.TrashBytes >= trashSmall {
 		return true
 	}
-	last, err := time.Parse(time.RFC3339, string(raw))
+	when, size, _ := strings.Cut(string(raw), " ")
+	last, err := time.Parse(time.RFC3339, when)
 	since := e.deps.Now().Sub(last)
-	return err != nil || since < 0 || since >= trashCheck
+	if err != nil || since < 0 || since >= trashCheck {
+		return true
+	}
+	held, err := strconv.ParseInt(size, 10, 64)
+	held += p.TrashBytes
+	if err != nil || e.cfg.TrashBytes != Unlimited && held > e.cfg.TrashBytes {
+		return true
+	}
+	return e.stampTrash(last, held) != nil
 }
 
 // emptyTrash removes discarded plans that are over the limits, with what they made
@@ -97,7 +112,7 @@ func (e *Engine) emptyTrash(ctx context.Context, keep string) []string {
 			said = append(said, "removed plan "+p.ID+" for good, discarded "+p.DiscardedAt.Local().Format("2006-01-02 15:04")+why)
 		}
 	}
-	if err := writeDurable(e.trashStamp(), []byte(e.deps.Now().Format(time.RFC3339))); err != nil {
+	if err := e.stampTrash(e.deps.Now(), held); err != nil {
 		said = append(said, "the look at the trash was not noted: "+err.Error())
 	}
 	return said

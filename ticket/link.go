@@ -237,7 +237,7 @@ func (l *linker) proseNote(text string, m mention, line, column int) {
 		return
 	}
 	sev := fault.SeverityNote
-	if m.keyword.colon && m.keyword.word <= wordBlockedBy && !saysNone(strings.Trim(rest, "*_ .)]")) {
+	if m.keyword.colon && m.keyword.word <= wordBlockedBy && !hasPrefixFold(text[m.start:], "dependenc") && !saysNone(strings.Trim(rest, "*_ .)]")) {
 		sev = fault.SeverityWarning // nothing but a dependency can be meant
 	}
 	l.rep.add(sev, line, column+min(m.start, len(text)), finding{

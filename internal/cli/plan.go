@@ -13,7 +13,7 @@ import (
 )
 
 func newPlanCmd(d *deps) *cobra.Command {
-	o := &runOptions{}
+	o := newRunOptions()
 	cmd := &cobra.Command{
 		Use:   "plan TICKET [flags] [-- CMD…]",
 		Short: "Show what run would do, and what keeps it from that",
@@ -26,12 +26,14 @@ is made. TICKET - reads stdin.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			before, after := split(cmd, args)
 			o.ticket, o.agent = first(before), after
+			if err := o.checkFlags(cmd); err != nil {
+				return err
+			}
 			return previewArgs(cmd, before, 1)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPlan(cmd.Context(), d, cmd, o) },
 	}
-	o.ticketFlags.register(cmd)
-	o.planFlags.register(cmd)
+	o.register(cmd)
 	return cmd
 }
 

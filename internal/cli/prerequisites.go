@@ -1,11 +1,12 @@
 package cli
 
 import (
-	"os"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/ticket"
 )
 
@@ -16,52 +17,79 @@ const maxSiblings = 1000
 // finishedBefore returns the ids of the tickets that t depends on and that lie
 // beside it with every box done. Backlog.md moves what is done from its folder
 // tasks to completed, so that is looked at, too.
-func finishedBefore(t *ticket.Ticket, path string) []string {
+//
+// An id that several files have, not all of them done, could mean either: that is
+// an error that names them, unless the id is among those assumed.
+func finishedBefore(t *ticket.Ticket, path string, assumed []string) (done []string, found []fault.Diagnostic) {
 	if len(t.DependsOn) == 0 || path == "" {
-		return nil
+		return nil, nil
 	}
+	carriers := make([]carrier, len(t.DependsOn))
 	dir := ticketHome(path)
-	folders := []string{dir}
+	budget := maxSiblings
+	lookAt(t, dir, path, &budget, carriers)
 	if filepath.Base(dir) == "tasks" {
-		folders = append(folders, filepath.Join(filepath.Dir(dir), "completed"))
+		lookAt(t, filepath.Join(filepath.Dir(dir), "completed"), path, &budget, carriers)
 	}
-	var done []string
-	looked := 0
-	for _, dir := range folders {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
-			name := filepath.Join(dir, e.Name())
-			if filepath.Ext(name) != ".md" || name == path {
-				continue
-			}
-			if looked++; looked > maxSiblings {
-				return done
-			}
-			s := readSibling(name)
-			if s == nil || !s.Finished() {
-				continue
-			}
-			// Ids are compared as within a folder, and counted as they are written.
-			if i := slices.IndexFunc(t.DependsOn, func(id string) bool { return strings.EqualFold(id, s.ID) }); i >= 0 {
-				done = append(done, t.DependsOn[i])
-			}
+	for i, c := range carriers {
+		id := t.DependsOn[i]
+		switch {
+		case len(c.files) == 0 || slices.Contains(assumed, id):
+		case c.open == 0:
+			done = append(done, id)
+		case c.open < len(c.files):
+			found = append(found, fault.Diagnostic{
+				Severity: fault.SeverityError, Code: fault.Conflict, File: t.File, Line: t.DependsOnLine(),
+				Summary: fmt.Sprintf("%q is the id of %s", id, strings.Join(c.files, " and of ")),
+				Detail:  "not all of them are done, and what waits for the id could mean either",
+				Hint:    "give each ticket an id of its own, or say --assume " + id + " if it is done",
+			})
 		}
 	}
-	return done
+	return done, found
 }
 
-// readSibling parses a ticket file; nil if it cannot be read or understood.
-func readSibling(path string) *ticket.Ticket {
-	src, err := readRegular(ticketFile, path, path)
+// carrier holds the files that have an id, and how many of them are not done.
+type carrier struct {
+	files []string
+	open  int
+}
+
+// lookAt reads the tickets of a folder, but for the one at path, and notes those
+// that t depends on.
+func lookAt(t *ticket.Ticket, dir, path string, budget *int, carriers []carrier) {
+	f, err := openTicketFolder(dir, dir)
 	if err != nil {
-		return nil
+		return
 	}
-	t, found := ticket.Parse(path, src, ticket.Options{Format: ticket.FormatAuto})
-	if ticket.AsError("", found) != nil {
-		return nil
+	defer f.close()
+	names, err := f.names()
+	if err != nil {
+		return
 	}
-	return t
+	for _, n := range names {
+		name := filepath.Join(dir, n)
+		if name == path {
+			continue
+		}
+		if *budget--; *budget < 0 {
+			return
+		}
+		src, skip, err := f.read(n)
+		if err != nil || skip != "" {
+			continue
+		}
+		// One with an error in it has an id all the same, and is not done.
+		s, found := ticket.Parse(name, src, ticket.Options{Format: ticket.FormatAuto})
+		open := 0
+		if fault.HasErrors(found) || !s.Finished() {
+			open = 1
+		}
+		for i, id := range t.DependsOn { // compared as within a folder, counted as written
+			if strings.EqualFold(id, s.ID) {
+				carriers[i].files = append(carriers[i].files, name)
+				carriers[i].open += open
+			}
+		}
+	}
 }

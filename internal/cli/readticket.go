@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -90,6 +92,9 @@ func fileFault(op, name string, err error) error {
 		return fault.New(fault.NotFound, op, "there is no file %s", name).WithHint("check the spelling; ls %s", filepath.Dir(name))
 	case os.IsPermission(err):
 		return fault.New(fault.Denied, op, "%s cannot be read", name).WithCause(err).WithHint("check its permissions")
+	case errors.Is(err, syscall.ELOOP):
+		return fault.New(fault.Invalid, op, "%s is a link that leads to itself, or through too many others", name).WithCause(err).
+			WithHint("name the file itself; ls -l %s shows where the link leads", name)
 	}
 	return fault.New(fault.Unavailable, op, "%s cannot be read", name).WithCause(err)
 }

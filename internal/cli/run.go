@@ -30,8 +30,43 @@ type runOptions struct {
 	agent     []string
 }
 
+// newRunOptions are what run and plan, which says what run would do, share.
+func newRunOptions() *runOptions {
+	return &runOptions{planFlags: planFlags{lowerUnasked: engine.LowerFrozen}}
+}
+
+// register adds the flags with which a ticket is run.
+func (o *runOptions) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.IntVar(&o.jobs, "jobs", 1, "how many steps may run at the same time; this version runs `N`=1")
+	choiceFlag(cmd, &o.onFailure, "on-failure", config.Failures, nil, "whether independent steps still run after one failed (default stop)")
+	o.ticketFlags.register(cmd)
+	fl.BoolVar(&o.tty, "tty", false, "give CMD a terminal of its own, joined to yours")
+	fl.BoolVarP(&o.verbose, "verbose", "v", false, "show each line that steps print, instead of the tree")
+	fl.BoolVarP(&o.yes, "yes", "y", false, "apply at the end if every step ended well")
+	fl.BoolVar(&o.wait, "wait", false, "wait while another running plan holds a scope key of the ticket")
+	fl.BoolVar(&o.share, "share", false, "go on although another running plan holds a scope key of the ticket")
+	fl.BoolVar(&o.tick, "tick", false, "mark the box of each step that is done, in the ticket, as part of the change")
+	toFlag(cmd, &o.to)
+	o.planFlags.register(cmd)
+}
+
+// checkFlags refuses what contradicts itself, and what this version cannot do.
+func (o *runOptions) checkFlags(cmd *cobra.Command) error {
+	if err := exclusive(cmd, "wait", "share"); err != nil {
+		return err
+	}
+	switch {
+	case o.jobs < 1:
+		return usagef(cmd, "--jobs %d: at least one step runs at a time", o.jobs)
+	case o.jobs > 1:
+		return fault.New(fault.Unsupported, "", "--jobs %d: this version runs steps one after another", o.jobs).WithHint("leave out --jobs")
+	}
+	return nil
+}
+
 func newRunCmd(d *deps) *cobra.Command {
-	o := &runOptions{planFlags: planFlags{lowerUnasked: engine.LowerFrozen}}
+	o := newRunOptions()
 	cmd := &cobra.Command{
 		Use:   "run TICKET [flags] [-- CMD…]",
 		Short: "Run a ticket's steps in sandboxes, and stop for review",
@@ -51,39 +86,24 @@ Ctrl-C ends the running step; --resume goes on from there.`,
 		Args: func(cmd *cobra.Command, args []string) error { return o.take(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), d, cmd, o) },
 	}
-	fl := cmd.Flags()
-	fl.IntVar(&o.jobs, "jobs", 1, "how many steps may run at the same time; this version runs `N`=1")
-	choiceFlag(cmd, &o.onFailure, "on-failure", config.Failures, nil, "whether independent steps still run after one failed (default stop)")
-	fl.StringVar(&o.resume, "resume", "", "run the steps of this `PLAN` that are not done")
-	o.ticketFlags.register(cmd)
-	fl.BoolVar(&o.tty, "tty", false, "give CMD a terminal of its own, joined to yours")
-	fl.BoolVarP(&o.verbose, "verbose", "v", false, "show each line that steps print, instead of the tree")
-	fl.BoolVarP(&o.yes, "yes", "y", false, "apply at the end if every step ended well")
-	fl.BoolVar(&o.wait, "wait", false, "wait while another running plan holds a scope key of the ticket")
-	fl.BoolVar(&o.share, "share", false, "go on although another running plan holds a scope key of the ticket")
-	fl.BoolVar(&o.tick, "tick", false, "mark the box of each step that is done, in the ticket, as part of the change")
-	toFlag(cmd, &o.to)
-	o.planFlags.register(cmd)
+	cmd.Flags().StringVar(&o.resume, "resume", "", "run the steps of this `PLAN` that are not done")
+	o.register(cmd)
 	return cmd
 }
 
 // take checks the arguments: a ticket, or --resume and nothing that a plan
 // already has.
 func (o *runOptions) take(cmd *cobra.Command, args []string) error {
-	if err := exclusive(cmd, "wait", "share"); err != nil {
-		return err
-	}
 	before, after := split(cmd, args)
 	if len(before) > 1 {
 		return usagef(cmd, "run takes one ticket, and got %d arguments before --", len(before)).
 			withHint("an agent's command comes after --: ambit run %s -- %s", before[0], strings.Join(before[1:], " "))
 	}
 	o.ticket, o.agent = first(before), after
+	if err := o.checkFlags(cmd); err != nil {
+		return err
+	}
 	switch {
-	case o.jobs < 1:
-		return usagef(cmd, "--jobs %d: at least one step runs at a time", o.jobs)
-	case o.jobs > 1:
-		return fault.New(fault.Unsupported, "", "--jobs %d: this version runs steps one after another", o.jobs).WithHint("leave out --jobs")
 	case cmd.Flags().Changed("resume"):
 		return o.takeResume(cmd)
 	case o.ticket == "":

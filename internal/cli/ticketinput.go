@@ -29,8 +29,9 @@ type ticketInput struct {
 	name    string
 	sources []ticket.Source
 	folder  bool
-	path    string         // absolute; "" for stdin and issues
-	opts    ticket.Options // what the input says of itself
+	path    string             // absolute; "" for stdin and issues
+	opts    ticket.Options     // what the input says of itself
+	passed  []fault.Diagnostic // names in a folder that stand for no ticket
 }
 
 // ticketInput reads what a TICKET argument names. Nothing of it is understood yet.
@@ -56,7 +57,8 @@ func (in *ticketInput) parse(o ticket.Options) (*ticket.Ticket, []fault.Diagnost
 	o.Format = cmp.Or(o.Format, in.opts.Format, ticket.FormatAuto)
 	o.ID, o.Objective = in.opts.ID, in.opts.Objective
 	if in.folder {
-		return ticket.ParseAll(in.name, in.sources, o)
+		t, found := ticket.ParseAll(in.name, in.sources, o)
+		return t, append(found, in.passed...)
 	}
 	return ticket.Parse(in.sources[0].Name, in.sources[0].Data, o)
 }
@@ -87,19 +89,19 @@ func (in *ticketInput) src() []byte {
 }
 
 // folderInput reads the Markdown files that lie in a folder itself, hidden ones
-// left out, in the order of their names with numbers as numbers.
+// left out, in the order of their names with numbers as numbers. Folders, pipes and
+// links out of the folder are passed over with a note.
 func folderInput(name, path string) (*ticketInput, error) {
-	entries, err := os.ReadDir(path)
+	f, err := openTicketFolder(name, path)
 	if err != nil {
-		return nil, fileFault("read tickets", name, err)
+		return nil, err
+	}
+	defer f.close()
+	names, err := f.names()
+	if err != nil {
+		return nil, err
 	}
 	in := &ticketInput{name: name, path: path, folder: true, opts: ticket.Options{ID: filepath.Base(path)}}
-	var names []string
-	for _, e := range entries {
-		if strings.EqualFold(filepath.Ext(e.Name()), ".md") && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, e.Name())
-		}
-	}
 	if len(names) == 0 {
 		return nil, noTickets(name, path)
 	}
@@ -111,15 +113,24 @@ func folderInput(name, path string) (*ticketInput, error) {
 	total := 0
 	for _, n := range names {
 		shown := filepath.Join(name, n)
-		data, err := readRegular(ticketFile, shown, filepath.Join(path, n))
+		data, skip, err := f.read(n)
 		if err != nil {
 			return nil, err
+		}
+		if skip != "" {
+			in.passed = append(in.passed, f.passedOver(n, skip))
+			continue
 		}
 		if total += len(data); total > maxFolderBytes {
 			return nil, fault.New(fault.Invalid, "read tickets", "the tickets in %s are larger than %d MiB together", name, maxFolderBytes>>20).
 				WithHint("name one of them, or a folder with fewer")
 		}
 		in.sources = append(in.sources, ticket.Source{Name: shown, Data: data})
+	}
+	if len(in.sources) == 0 {
+		e := fault.New(fault.NotFound, "read tickets", "the folder %s holds no ticket that can be read", name).WithHint("name a ticket, or a folder of tickets")
+		e.Diagnostics = in.passed
+		return nil, e
 	}
 	return in, nil
 }

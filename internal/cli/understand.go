@@ -54,7 +54,11 @@ func (d *deps) understand(ctx context.Context, f *ticketFlags, name, dir string)
 	if fault.HasErrors(u.found) {
 		return u, nil
 	}
-	u.assume = append(u.assume[:len(u.assume):len(u.assume)], finishedBefore(u.Ticket, in.path)...)
+	finished, ambiguous := finishedBefore(u.Ticket, in.path, f.assume)
+	if u.found = append(u.found, ambiguous...); len(ambiguous) > 0 {
+		return u, nil
+	}
+	u.assume = append(u.assume[:len(u.assume):len(u.assume)], finished...)
 	dag, more := ticket.Build(u.Ticket, ticket.BuildOptions{Sequential: f.sequential, Assume: u.assume})
 	u.dag, u.found = dag, append(u.found, more...)
 	slices.SortStableFunc(u.found, func(a, b fault.Diagnostic) int {

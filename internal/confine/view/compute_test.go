@@ -157,8 +157,8 @@ func TestCompute(t *testing.T) {
 		},
 		{
 			name: "root's secrets, only for root", uid: 0,
-			files: map[string]string{"/etc/shadow": "x", "/etc/ssh/ssh_host_rsa_key": "x", "/etc/ssh/ssh_host_rsa_key.pub": "x"},
-			want:  []string{"mask /etc/shadow", "mask /etc/ssh/ssh_host_rsa_key"}, never: []string{"key.pub"},
+			files: map[string]string{"/etc/shadow": "x", "/etc/shadow.bak": "x", "/etc/sudoers.old": "x", "/etc/ssh/ssh_host_rsa_key": "x", "/etc/ssh/ssh_host_rsa_key.pub": "x"},
+			want:  []string{"mask /etc/shadow", "mask /etc/shadow.bak", "mask /etc/ssh/ssh_host_rsa_key", "mask /etc/sudoers.old"}, never: []string{"key.pub"},
 		},
 		{
 			name: "a plain user cannot read them anyway", uid: 1000, files: map[string]string{"/etc/shadow": "x"}, never: []string{"shadow"},

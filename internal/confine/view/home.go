@@ -150,7 +150,7 @@ func (v *viewer) rootSecrets() []string {
 			continue
 		}
 		for _, e := range es {
-			if ok, _ := path.Match(name, e.Name()); ok {
+			if ok, _ := path.Match(name, e.Name()); ok && v.exists(path.Join(dir, e.Name())) {
 				ps = append(ps, path.Join(dir, e.Name()))
 			}
 		}

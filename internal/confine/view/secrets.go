@@ -21,8 +21,8 @@ var secrets = []string{
 // rootOwned are the system's secrets that only uid 0 may read, and may still
 // read without any capability, since it owns them.
 var rootOwned = []string{
-	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/security/opasswd", "/etc/ssh/*_key",
-	"/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt", "/etc/krb5.keytab", "/etc/wireguard", "/etc/openvpn",
+	"/etc/shadow*", "/etc/gshadow*", "/etc/security/opasswd", "/etc/ssh/*_key",
+	"/etc/sudoers*", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt", "/etc/krb5.keytab", "/etc/wireguard", "/etc/openvpn",
 	"/etc/ipsec.secrets", "/etc/ppp/chap-secrets", "/etc/NetworkManager/system-connections", "/etc/kubernetes", "/etc/rancher", "/etc/docker/key.json",
 	"/var/lib/docker", "/var/lib/containerd", "/var/lib/containers", "/var/lib/kubelet", "/var/lib/rancher", "/var/lib/etcd", "/var/lib/vault",
 	"/var/lib/private", "/var/spool/cron", "/var/lib/systemd/random-seed", "/var/lib/AccountsService", "/var/lib/sss", "/var/lib/bluetooth", "/var/lib/iwd", "/var/backups",

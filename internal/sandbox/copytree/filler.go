@@ -56,7 +56,10 @@ func NewFilled(f Filler, opts Options) *Strategy {
 	return s
 }
 
-var _ engine.Registrar = (*Strategy)(nil)
+var (
+	_ engine.Registrar = (*Strategy)(nil)
+	_ engine.Refuser   = (*Strategy)(nil)
+)
 
 // Unregister gives back what the real repository holds for a sandbox that is on
 // its way to the trash.

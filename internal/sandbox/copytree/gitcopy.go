@@ -11,6 +11,7 @@ import (
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
 	"github.com/ambit-run/ambit/internal/gitx"
+	"github.com/ambit-run/ambit/internal/sandbox/uncommitted"
 )
 
 // gitCopy gives the copy of a checkout a git directory of its own: whole, a
@@ -69,19 +70,41 @@ func (c *creation) readGit(ctx context.Context) (*gitCopy, error) {
 	if g.dirty, err = plain.Dirty(ctx, g.head.Commit); err != nil {
 		return nil, fmt.Errorf("look for uncommitted work: %w", err)
 	}
-	switch {
-	case g.dirty.Clean():
-	case c.req.Dirty == engine.DirtyRefuse:
-		return nil, fault.New(fault.Conflict, "", "%s has uncommitted work", c.req.Resource.Path).WithPaths(first(g.dirty.Paths(), 20)...).
-			WithHint("commit it, or take it along with --dirty=carry")
-	case c.req.Dirty == engine.DirtyHide:
-		return nil, fault.New(fault.Unsupported, "", "a copy cannot hide uncommitted work").
-			WithHint("use overlay or git_worktree, or --dirty=carry")
-	case len(g.dirty.Unmerged) > 0:
-		return nil, fault.New(fault.Conflict, "", "%s is in the middle of a merge", c.req.Resource.Path).WithPaths(first(g.dirty.Unmerged, 20)...).
-			WithHint("finish or abort the merge first")
+	if err := judge(c.req, g.dirty); err != nil {
+		return nil, err
 	}
 	return g, nil
+}
+
+// judge refuses uncommitted work that may not, or cannot, come along.
+func judge(req engine.CreateRequest, d gitx.Dirty) error {
+	switch {
+	case d.Clean():
+	case req.Dirty == engine.DirtyRefuse:
+		return uncommitted.Refuse(req.Resource.Path, d)
+	case req.Dirty == engine.DirtyHide:
+		return fault.New(fault.Unsupported, "", "a copy cannot hide uncommitted work").
+			WithHint("use overlay or git_worktree, or --dirty=carry")
+	case len(d.Unmerged) > 0:
+		return fault.New(fault.Conflict, "", "%s is in the middle of a merge", req.Resource.Path).WithPaths(first(d.Unmerged, 20)...).
+			WithHint("finish or abort the merge first")
+	}
+	return nil
+}
+
+// Refuses is engine.Refuser.
+func (s *Strategy) Refuses(ctx context.Context, req engine.CreateRequest) error {
+	if s.fill != nil { // a checkout takes along what it can
+		return edge("create sandbox", uncommitted.Check(ctx, s.git, req))
+	}
+	if req.Lower == engine.LowerLive && req.Dirty != engine.DirtyRefuse {
+		return nil
+	}
+	d, err := uncommitted.Look(ctx, s.git, req)
+	if err == nil {
+		err = judge(req, d)
+	}
+	return edge("create sandbox", err)
 }
 
 func first(paths []string, n int) []string { return paths[:min(n, len(paths))] }

@@ -13,6 +13,7 @@ import (
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
 	"github.com/ambit-run/ambit/internal/gitx"
+	"github.com/ambit-run/ambit/internal/sandbox/uncommitted"
 )
 
 // frozen prepares a checkout that stands on one commit: a clean base shared by
@@ -106,14 +107,11 @@ func (c *creation) lookAtWork(ctx context.Context, repo *gitx.Repo) (*work, erro
 	if w.dirty.Clean() {
 		return w, nil
 	}
-	paths := w.dirty.Paths()
-	sort.Strings(paths)
 	switch c.sb.st.Dirty {
 	case engine.DirtyRefuse:
-		return nil, fault.New(fault.Conflict, "", "%s has uncommitted work", c.sb.st.Resource.Path).WithPaths(paths...).
-			WithHint("commit or stash it, or let it go along (--dirty=carry) or stay behind (--dirty=hide)")
+		return nil, uncommitted.Refuse(c.sb.st.Resource.Path, w.dirty)
 	case engine.DirtyHide:
-		c.notice("%d uncommitted paths are not seen inside (--dirty=hide)", len(paths))
+		c.notice("%d uncommitted paths are not seen inside (--dirty=hide)", len(w.dirty.Paths()))
 	case engine.DirtyCarry:
 	default:
 		return nil, fault.New(fault.Invalid, "", "%q is no way to treat uncommitted work", c.sb.st.Dirty).

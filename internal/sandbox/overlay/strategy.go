@@ -10,6 +10,7 @@ import (
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/fsop"
 	"github.com/ambit-run/ambit/internal/gitx"
+	"github.com/ambit-run/ambit/internal/sandbox/uncommitted"
 )
 
 // Options are what a Strategy works with. The zero value isolates plain
@@ -36,7 +37,10 @@ type Strategy struct {
 	intercept fsop.Intercept
 }
 
-var _ engine.Strategy = (*Strategy)(nil)
+var (
+	_ engine.Strategy = (*Strategy)(nil)
+	_ engine.Refuser  = (*Strategy)(nil)
+)
 
 // New returns the strategy.
 func New(opts Options) *Strategy {
@@ -65,6 +69,17 @@ func bootID() string {
 
 // Name returns engine.StrategyOverlay.
 func (s *Strategy) Name() engine.StrategyName { return engine.StrategyOverlay }
+
+// Refuses is engine.Refuser: over the live tree uncommitted work is simply there.
+func (s *Strategy) Refuses(ctx context.Context, req engine.CreateRequest) error {
+	if req.Lower == engine.LowerLive {
+		return nil
+	}
+	if err := uncommitted.Check(ctx, s.git, req); err != nil {
+		return fault.Wrap("", "create sandbox", err)
+	}
+	return nil
+}
 
 func (s *Strategy) rootOptions() []fsop.RootOption {
 	if s.intercept == nil {

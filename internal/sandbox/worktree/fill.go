@@ -14,6 +14,7 @@ import (
 	"github.com/ambit-run/ambit/internal/fsop"
 	"github.com/ambit-run/ambit/internal/gitx"
 	"github.com/ambit-run/ambit/internal/sandbox/copytree"
+	"github.com/ambit-run/ambit/internal/sandbox/uncommitted"
 )
 
 // filling is one making of a checkout.
@@ -125,11 +126,10 @@ func (f *filling) look(ctx context.Context, by *filler) (err error) {
 	if f.dirty, err = f.plain.Dirty(ctx, f.head.Commit); err != nil {
 		return fmt.Errorf("look for uncommitted work: %w", err)
 	}
-	if !f.dirty.Clean() && f.req.Dirty == engine.DirtyRefuse {
-		paths := f.dirty.Paths()
-		slices.Sort(paths)
-		return fault.New(fault.Conflict, "", "%s has uncommitted work", f.req.Resource.Path).WithPaths(paths[:min(20, len(paths))]...).
-			WithHint("commit it, or take it along with --dirty=carry")
+	if f.req.Dirty == engine.DirtyRefuse {
+		if err := uncommitted.Refuse(f.req.Resource.Path, f.dirty); err != nil {
+			return err
+		}
 	}
 	f.out.Base = f.head.Commit
 	f.out.Branch = branchName(f.req.Plan)
