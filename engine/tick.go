@@ -101,7 +101,7 @@ func (r *runner) doneWith(s *Step) map[string]bool {
 			}
 			met := true
 			for _, d := range g.DependsOn {
-				st := r.plan.readiness(d)
+				st := r.readiness(d)
 				met = met && (done[d] || st == ticket.StatusMet)
 			}
 			if met {
