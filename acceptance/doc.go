@@ -10,5 +10,6 @@
 //	screen 80x24                    what a person sees after the last stdout was shown on a terminal
 //	wait-for REGEXP CMD…            run CMD until its output fits, up to a limit
 //
-// and the conditions [root], [user], [native] (user namespaces can be had).
+// and the conditions [root], [user], [native] (user namespaces can be had), [mount]
+// (as root, in a mount namespace of its own).
 package acceptance

@@ -96,6 +96,9 @@ func condition(name string) (bool, error) {
 	switch name {
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "mount":
+		cmd := exec.Command("unshare", "-m", "--propagation", "private", "mount", "-t", "tmpfs", "tmpfs", "/mnt")
+		return os.Geteuid() == 0 && cmd.Run() == nil, nil
 	case "user":
 		return os.Geteuid() != 0, nil
 	case "native":

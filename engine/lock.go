@@ -44,6 +44,10 @@ func (e *Engine) lockPlan(ctx context.Context, id, dir, doing string) (*planLock
 		return nil, fault.New(fault.Conflict, doing, "the folder of plan %s was moved meanwhile", id).
 			WithHint("repeat the command; `ambit ps --all` says whether it was discarded")
 	}
+	switch doing {
+	case "discard", "recover", "empty trash": // what clears up has to work on a full disk, too
+		e.giveReserve()
+	}
 	l := e.deps.Self
 	l.Key, l.Plan, l.Since = "plan:"+id, id, e.deps.Now()
 	// The file lock is ours, so whoever the row names is dead or gone.

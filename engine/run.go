@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -40,11 +41,16 @@ type runner struct {
 	plan *Plan
 	req  RunRequest
 	cell *cell
-	prev string // the checkpoint that the present state equals
+	at   map[string]int // the index of each step
+	prev string         // the checkpoint that the present state equals
 }
 
 func (r *runner) run(ctx context.Context) (err error) {
 	p := r.plan
+	r.at = make(map[string]int, len(p.Steps))
+	for i := range p.Steps {
+		r.at[p.Steps[i].ID] = i
+	}
 	for i := range p.Steps { // a resume gives failed and skipped steps another chance
 		s := &p.Steps[i]
 		if s.Status == StepFailed || (s.Status == StepSkipped && s.SkippedFor != "") {
@@ -104,7 +110,7 @@ func (r *runner) steps(ctx context.Context) error {
 		if err := context.Cause(ctx); err != nil {
 			return canceled(err)
 		}
-		ready := p.Ticket.Dag.Ready(p.readiness)
+		ready := p.Ticket.Dag.Ready(r.readiness)
 		if len(ready) == 0 || (failed != "" && p.Options.OnFailure != "continue") {
 			break
 		}
@@ -130,7 +136,7 @@ func (r *runner) steps(ctx context.Context) error {
 			continue
 		}
 		s.Status = StepSkipped
-		if s.SkippedFor = blockedBy(p, s); s.SkippedFor != "" {
+		if s.SkippedFor = r.blockedBy(s); s.SkippedFor != "" {
 			s.Message = "skipped because of " + s.SkippedFor
 		} else {
 			s.SkippedFor, s.Message = failed, "not started, because "+failed+" failed"
@@ -141,41 +147,38 @@ func (r *runner) steps(ctx context.Context) error {
 }
 
 // readiness tells the DAG where a step of this plan stands.
-func (p *Plan) readiness(id string) ticket.Status {
-	for i := range p.Steps {
-		if p.Steps[i].ID != id {
-			continue
-		}
-		switch p.Steps[i].Status {
-		case StepDone, StepCanceled:
-			return ticket.StatusMet
-		case StepRunning:
-			return ticket.StatusRunning
-		case StepFailed, StepSkipped:
-			return ticket.StatusUnmet
-		case StepPending:
-		}
-		return ticket.StatusWaiting
+func (r *runner) readiness(id string) ticket.Status {
+	i, ok := r.at[id]
+	if !ok {
+		return ticket.StatusMet // the prerequisites root
 	}
-	return ticket.StatusMet // the prerequisites root
+	switch r.plan.Steps[i].Status {
+	case StepDone, StepCanceled:
+		return ticket.StatusMet
+	case StepRunning:
+		return ticket.StatusRunning
+	case StepFailed, StepSkipped:
+		return ticket.StatusUnmet
+	case StepPending:
+	}
+	return ticket.StatusWaiting
 }
 
 // blockedBy returns the step at the root of why s cannot run, or "".
-func blockedBy(p *Plan, s *Step) string {
+func (r *runner) blockedBy(s *Step) string {
 	for _, d := range s.DependsOn {
-		for i := range p.Steps {
-			t := &p.Steps[i]
-			if t.ID != d || t.Status == StepDone || t.Status == StepCanceled {
-				continue
-			}
-			if t.SkippedFor != "" {
-				return t.SkippedFor
-			}
-			if root := blockedBy(p, t); root != "" {
-				return root
-			}
-			return t.ID
+		i, ok := r.at[d]
+		if !ok {
+			continue
 		}
+		t := &r.plan.Steps[i]
+		switch {
+		case t.Status == StepDone, t.Status == StepCanceled:
+			continue
+		case t.SkippedFor != "":
+			return t.SkippedFor
+		}
+		return cmp.Or(r.blockedBy(t), t.ID)
 	}
 	return ""
 }

@@ -35,6 +35,7 @@ func (e *Engine) beginPlan(ctx context.Context, kind, name, title, cwd string, o
 	if err := lockShared(f); err != nil {
 		return nil, nil, fault.Wrap(fault.Internal, "make plan", err)
 	}
+	e.setAside()
 	p, err := e.newPlan(ctx, kind, name, title, cwd, opts)
 	if err != nil {
 		return nil, nil, err

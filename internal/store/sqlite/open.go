@@ -27,6 +27,9 @@ type Store struct {
 	read  *sql.DB // a few read-only connections, which a writer does not block
 	once  sync.Once
 	err   error
+
+	mu   sync.Mutex
+	last written // what this process wrote last
 }
 
 var _ engine.Store = (*Store)(nil)

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ambit-run/ambit/engine"
@@ -77,43 +79,120 @@ func partsOf(p *engine.Plan) ([]part, error) {
 	return []part{steps, boxes, checks, applies}, nil
 }
 
-// writeParts makes the rows of a plan's lists what p says. Unchanged rows are
-// not rewritten: a plan of a thousand steps costs little when one of them moves.
-func writeParts(ctx context.Context, tx *sql.Tx, p *engine.Plan) error {
+// written is what a process last wrote of a plan: as long as the plan still has
+// that version, nobody else has written to it since.
+type written struct {
+	plan    string
+	created time.Time // an id could be drawn twice
+	version int64
+	tables  tables
+}
+
+// tables holds the values of every row of a plan's lists, by table and key.
+type tables map[string]map[string][]any
+
+// lastWritten returns what the stored plan holds if it has p's version, or nil
+// where this process does not know.
+func (s *Store) lastWritten(p *engine.Plan) tables {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last.plan != p.ID || !s.last.created.Equal(p.CreatedAt) || s.last.version != p.Version {
+		return nil
+	}
+	return s.last.tables
+}
+
+// wrote keeps what p holds in the store now.
+func (s *Store) wrote(p *engine.Plan, now tables) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = written{p.ID, p.CreatedAt, p.Version, now}
+}
+
+// writeParts makes the rows of a plan's lists what p says, and returns them. was
+// is what is known to be stored, or nil. Unchanged rows are not rewritten: a plan
+// of many thousand steps costs little when one of them moves.
+func writeParts(ctx context.Context, tx *sql.Tx, p *engine.Plan, was tables) (tables, error) {
 	parts, err := partsOf(p)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	now := tables{}
 	for _, l := range parts {
-		if err := l.write(ctx, tx, p.ID); err != nil {
-			return fmt.Errorf("write %s: %w", l.table, err)
+		if now[l.table], err = l.values(p.ID); err != nil {
+			return nil, fmt.Errorf("write %s: %w", l.table, err)
+		}
+		if err := l.write(ctx, tx, p.ID, was[l.table], now[l.table]); err != nil {
+			return nil, fmt.Errorf("write %s: %w", l.table, err)
+		}
+	}
+	return now, nil
+}
+
+// values encodes the rows, by their escaped keys.
+func (l part) values(plan string) (map[string][]any, error) {
+	out := make(map[string][]any, len(l.rows))
+	for i, r := range l.rows {
+		key := escape(r.key)
+		if r.key == "" || out[key] != nil {
+			return nil, fault.New(fault.Invalid, "", "the %s of plan %q have the %s %q twice or empty", l.table, plan, l.key, r.key)
+		}
+		doc, err := encodeLeaf(r.leaf)
+		if err != nil {
+			return nil, err
+		}
+		out[key] = append([]any{i, doc}, r.cols...)
+	}
+	return out, nil
+}
+
+func (l part) write(ctx context.Context, tx *sql.Tx, plan string, was, now map[string][]any) error {
+	gone := was == nil
+	for key := range was {
+		gone = gone || now[key] == nil
+	}
+	if gone {
+		if err := l.prune(ctx, tx, plan, now); err != nil {
+			return err
+		}
+	}
+	var st *sql.Stmt
+	for _, r := range l.rows {
+		key := escape(r.key)
+		if slices.Equal(was[key], now[key]) {
+			continue
+		}
+		if st == nil {
+			var err error
+			if st, err = l.upsert(ctx, tx); err != nil {
+				return err
+			}
+			defer st.Close() //nolint:errcheck,gocritic // the transaction's end closes it again; there is one
+		}
+		if _, err := st.ExecContext(ctx, append([]any{plan, key}, now[key]...)...); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (l part) write(ctx context.Context, tx *sql.Tx, plan string) error {
-	keys := make([]string, 0, len(l.rows))
-	seen := map[string]bool{}
-	for _, r := range l.rows {
-		if r.key == "" || seen[r.key] {
-			return fault.New(fault.Invalid, "", "the %s of plan %q have the %s %q twice or empty", l.table, plan, l.key, r.key)
-		}
-		seen[r.key] = true
-		keys = append(keys, escape(r.key))
-	}
-	list, err := json.Marshal(keys)
+// prune deletes the rows that the plan has no longer.
+func (l part) prune(ctx context.Context, tx *sql.Tx, plan string, now map[string][]any) error {
+	list, err := json.Marshal(slices.Collect(maps.Keys(now)))
 	if err != nil {
 		return err
 	}
+	if len(now) == 0 {
+		list = []byte("[]")
+	}
 	// Keys are escaped in the column, too, as they travel through JSON here.
-	if _, err := tx.ExecContext(ctx, `DELETE FROM `+l.table+` WHERE plan = ? AND `+l.key+
-		` NOT IN (SELECT value FROM json_each(?))`, plan, string(list)); err != nil {
-		return err
-	}
-	if len(l.rows) == 0 {
-		return nil
-	}
+	_, err = tx.ExecContext(ctx, `DELETE FROM `+l.table+` WHERE plan = ? AND `+l.key+
+		` NOT IN (SELECT value FROM json_each(?))`, plan, string(list))
+	return err
+}
+
+// upsert prepares the statement that writes a row where it differs.
+func (l part) upsert(ctx context.Context, tx *sql.Tx) (*sql.Stmt, error) {
 	cols := append([]string{"ord", "doc"}, l.columns...)
 	var names, marks, set, differ string
 	for i, c := range cols {
@@ -124,22 +203,8 @@ func (l part) write(ctx context.Context, tx *sql.Tx, plan string) error {
 		set += c + " = excluded." + c
 		differ += l.table + "." + c + " IS NOT excluded." + c
 	}
-	st, err := tx.PrepareContext(ctx, `INSERT INTO `+l.table+` (plan, `+l.key+names+`) VALUES (?, ?`+marks+
+	return tx.PrepareContext(ctx, `INSERT INTO `+l.table+` (plan, `+l.key+names+`) VALUES (?, ?`+marks+
 		`) ON CONFLICT (plan, `+l.key+`) DO UPDATE SET `+set+` WHERE `+differ)
-	if err != nil {
-		return err
-	}
-	defer st.Close() //nolint:errcheck // the transaction's end closes it again
-	for i, r := range l.rows {
-		doc, err := encodeLeaf(r.leaf)
-		if err != nil {
-			return err
-		}
-		if _, err := st.ExecContext(ctx, append([]any{plan, keys[i], i, doc}, r.cols...)...); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // readParts fills the lists of the plans in byID. list is the JSON array of their ids.

@@ -32,7 +32,8 @@ func (s *Store) CreatePlan(ctx context.Context, p *engine.Plan) error {
 		if err != nil {
 			return fmt.Errorf("insert plan: %w", err)
 		}
-		return writeParts(ctx, tx, p)
+		_, err = writeParts(ctx, tx, p, nil)
+		return err
 	})
 	if err == nil {
 		p.Version = 1
@@ -53,6 +54,7 @@ func (s *Store) UpdatePlan(ctx context.Context, p *engine.Plan, events ...engine
 	if err != nil {
 		return asFault(op, s.path, err)
 	}
+	var now tables
 	err = s.update(ctx, op, func(tx *sql.Tx) error {
 		var have int64
 		err := tx.QueryRowContext(ctx, `SELECT version FROM plans WHERE id = ?`, p.ID).Scan(&have)
@@ -66,13 +68,15 @@ func (s *Store) UpdatePlan(ctx context.Context, p *engine.Plan, events ...engine
 			return fault.New(fault.Conflict, "", "the plan %q has changed meanwhile (version %d is stored, %d was read)", p.ID, have, p.Version).
 				WithHint("repeat the command")
 		}
+		// The plan's row comes last: every new row of its parts looks it up, past a
+		// document that may be megabytes long by then.
+		if now, err = writeParts(ctx, tx, p, s.lastWritten(p)); err != nil {
+			return err
+		}
 		if _, err := tx.ExecContext(ctx, `UPDATE plans SET version = version + 1, kind = ?, title = ?, status = ?,
 			created_at = ?, updated_at = ?, dir = ?, cwd = ?, doc = ? WHERE id = ?`,
 			p.Kind, p.Title, string(p.Status), row.created, row.updated, p.Dir, p.Cwd, row.doc, p.ID); err != nil {
 			return fmt.Errorf("write plan: %w", err)
-		}
-		if err := writeParts(ctx, tx, p); err != nil {
-			return err
 		}
 		for _, e := range added {
 			if err := e.insert(ctx, tx); err != nil {
@@ -83,6 +87,7 @@ func (s *Store) UpdatePlan(ctx context.Context, p *engine.Plan, events ...engine
 	})
 	if err == nil {
 		p.Version++
+		s.wrote(p, now)
 	}
 	return err
 }
