@@ -65,6 +65,7 @@ func (e *Engine) Preview(ctx context.Context, req StageRequest) (*Preview, error
 	if len(rs) > 0 {
 		v.miss(checkTick(req.Options, req.TicketPath, req.Dag, rs))
 	}
+	v.miss(e.checkAgent(req, rs))
 	p.Scope = scopePaths(req.Ticket.Scope, rs)
 	if req.Scope == ScopeConflict {
 		v.miss(e.scopeHeld(ctx, p))

@@ -23,6 +23,9 @@ func (e *Engine) Stage(ctx context.Context, req StageRequest) (*Plan, error) {
 	if err := checkTick(req.Options, req.TicketPath, req.Dag, rs); err != nil {
 		return nil, err
 	}
+	if err := e.checkAgent(req, rs); err != nil {
+		return nil, err
+	}
 	opts := stageOptions(req.Options)
 	p, lock, err := e.beginPlan(ctx, "run", req.Ticket.ID, req.Ticket.Objective, req.Dir, opts)
 	if err != nil {
