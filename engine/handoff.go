@@ -71,7 +71,7 @@ func attached(p *Plan, req StageRequest) []ticket.ContextFile {
 		open(p.Sandboxes[i].Resource.Path)
 	}
 	if req.TicketPath != "" {
-		open(filepath.Dir(req.TicketPath))
+		open(TicketHome(req.TicketPath))
 	}
 	seen := map[string]bool{}
 	var out []ticket.ContextFile
@@ -94,6 +94,15 @@ func attached(p *Plan, req StageRequest) []ticket.ContextFile {
 		_ = root.Close() // only read from
 	}
 	return out
+}
+
+// TicketHome is the folder a ticket lies in: what its paths are relative to. A
+// folder of tickets is its own.
+func TicketHome(path string) string {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return path
+	}
+	return filepath.Dir(path)
 }
 
 // contextFile reads one attached file. There is none if nothing has that name.

@@ -75,9 +75,18 @@ type PlanOptions struct {
 // TicketRef binds a plan to the exact ticket it was made from.
 type TicketRef struct {
 	Path         string      `json:"path"`
+	PathBytes    []byte      `json:"path_bytes,omitempty"` // the path where it is no UTF-8, which JSON cannot hold
 	SHA256       string      `json:"sha256"`
 	ManifestHash string      `json:"manifest_hash"`
 	Dag          *ticket.Dag `json:"dag"`
+}
+
+// file is the path of the ticket, byte for byte.
+func (t *TicketRef) file() string {
+	if len(t.PathBytes) > 0 {
+		return string(t.PathBytes)
+	}
+	return t.Path
 }
 
 // StepStatus is where a step stands.

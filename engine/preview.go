@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/ticket"
@@ -62,8 +63,9 @@ func (e *Engine) Preview(ctx context.Context, req StageRequest) (*Preview, error
 	rs, err := e.discover(ctx, req.Dir, req.Spelled, req.Resources)
 	v.miss(err)
 	if len(rs) > 0 {
-		v.miss(checkTick(req.Options, req.TicketPath, rs))
+		v.miss(checkTick(req.Options, req.TicketPath, req.Dag, rs))
 	}
+	v.miss(e.checkAgent(req, rs))
 	p.Scope = scopePaths(req.Ticket.Scope, rs)
 	if req.Scope == ScopeConflict {
 		v.miss(e.scopeHeld(ctx, p))
@@ -136,8 +138,12 @@ func stageOptions(o PlanOptions) PlanOptions {
 // ticketRef is the ticket as a plan keeps it.
 func ticketRef(req StageRequest) *TicketRef {
 	sum := sha256.Sum256(req.TicketSrc)
+	var raw []byte
+	if !utf8.ValidString(req.TicketPath) {
+		raw = []byte(req.TicketPath)
+	}
 	return &TicketRef{
-		Path: req.TicketPath, SHA256: hex.EncodeToString(sum[:]),
+		Path: req.TicketPath, PathBytes: raw, SHA256: hex.EncodeToString(sum[:]),
 		ManifestHash: req.Dag.ManifestHash(), Dag: req.Dag,
 	}
 }

@@ -20,7 +20,10 @@ func (e *Engine) Stage(ctx context.Context, req StageRequest) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkTick(req.Options, req.TicketPath, rs); err != nil {
+	if err := checkTick(req.Options, req.TicketPath, req.Dag, rs); err != nil {
+		return nil, err
+	}
+	if err := e.checkAgent(req, rs); err != nil {
 		return nil, err
 	}
 	opts := stageOptions(req.Options)

@@ -3,8 +3,11 @@ package engine
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/internal/bounded"
@@ -17,13 +20,19 @@ import (
 // that is rolled back takes it along.
 
 // checkTick refuses to mark boxes where there are none that an apply could carry.
-func checkTick(o PlanOptions, ticketPath string, rs []Resource) error {
+func checkTick(o PlanOptions, ticketPath string, dag *ticket.Dag, rs []Resource) error {
 	if !o.Tick {
 		return nil
 	}
 	if ticketPath == "" {
 		return fault.New(fault.Invalid, "stage", "--tick marks boxes in a file, and this ticket is none").
 			WithHint("save it as a file in the resource, or leave out --tick")
+	}
+	for i := range dag.Nodes { // of a folder: a plan keeps these names as text
+		if f := dag.Nodes[i].File; !utf8.ValidString(f) {
+			return fault.New(fault.Invalid, "stage", "--tick marks boxes in files whose names are UTF-8, and %q is not", f).
+				WithHint("rename the file, or leave out --tick")
+		}
 	}
 	path := realPath(ticketPath)
 	for _, r := range rs {
@@ -59,7 +68,7 @@ func (r *runner) tick(ctx context.Context, s *Step) error {
 		if !ok || !done[n.ID] {
 			continue
 		}
-		file := realPath(p.Ticket.Path)
+		file := realPath(p.Ticket.file())
 		if n.File != "" { // of a folder of tickets
 			file = filepath.Join(file, filepath.Base(n.File))
 		}
@@ -104,14 +113,29 @@ func (r *runner) doneWith(s *Step) map[string]bool {
 }
 
 // Scripts that read and write the ticket inside. It was the step's to change: it
-// may be a link or a pipe by now, which in there harms nobody.
+// may be a link or a pipe by now, which in there harms nobody. Its path comes as
+// escapes, because what a sandbox is told has to be UTF-8 and a path need not be.
 const (
-	tickRead = `test -f "$1" && exec cat -- "$1"`
+	tickPath = `set -- "$(printf '%b.' "$1")" && set -- "${1%.}" && `
+	tickRead = tickPath + `test -f "$1" && exec cat -- "$1"`
 	// Written beside it and renamed, so that a disk that is full leaves it whole.
-	tickWrite = `f=$(readlink -f -- "$1") && t=$f.ambit-$$ && cp -p -- "$f" "$t" && cat >"$t" && mv -f -- "$t" "$f" && exit 0
+	tickWrite = tickPath + `f=$(readlink -f -- "$1") && t=$f.ambit-$$ && cp -p -- "$f" "$t" && cat >"$t" && mv -f -- "$t" "$f" && exit 0
 rm -f -- "$t"
 exit 1`
 )
+
+// escapedPath writes a path so that printf %b gives it back.
+func escapedPath(path string) string {
+	var b strings.Builder
+	for i := range len(path) {
+		if c := path[i]; c == '\\' || c < ' ' || c >= utf8.RuneSelf {
+			fmt.Fprintf(&b, `\0%03o`, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
 
 // tickFile marks boxes in one file, and says why it could not.
 func (r *runner) tickFile(ctx context.Context, file string, boxes []ticket.Box) (reason string, err error) {
@@ -119,7 +143,7 @@ func (r *runner) tickFile(ctx context.Context, file string, boxes []ticket.Box) 
 		if !within(rec.Resource.Path, file) {
 			continue
 		}
-		at := r.cell.inside(file)
+		at := escapedPath(r.cell.inside(file))
 		out := &bounded.Buffer{Max: ticket.DefaultMaxBytes}
 		exit, stderr, err := r.cell.gitInside(ctx, i, nil, nil, out, "/bin/sh", "-c", tickRead, "sh", at)
 		switch {

@@ -66,15 +66,17 @@ func (b *builder) reportCycle(res topo.Result[int]) {
 		detail:  names(append(slices.Clone(res.Cycle), res.Cycle[0]), " depends on ", true),
 		hint:    "edit the ticket: remove one of these dependencies",
 	}
+	line := first.Line
 	switch {
 	case first.Source == SourcePrerequisites:
+		line = b.t.dependsLine
 		f.detail = fmt.Sprintf("the ticket %s depends on itself", b.t.ID)
 	case len(res.Cycle) == 1:
 		f.detail = names(res.Cycle, "", true) + " depends on itself"
 	case b.nested(res.Cycle):
 		f.hint += " (a task with nested tasks waits for them, and they wait for what it waits for)"
 	}
-	b.rep.err(first.Line, b.column(&first), f)
+	b.rep.err(line, b.column(&first), f)
 }
 
 // column returns where a node's bullet stands in its line; 0 for one without.

@@ -36,7 +36,7 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 func newSource(data []byte, limit int, rep *report) *source {
 	if len(data) > limit {
 		rep.err(0, 0, finding{
-			summary: fmt.Sprintf("the ticket is %d bytes large; the limit is %d", len(data), limit),
+			summary: "the ticket is larger than " + size(limit), // data may be its beginning only
 			hint:    "split it into several tickets and connect them with depends_on",
 		})
 		return nil
@@ -75,6 +75,14 @@ func newSource(data []byte, limit int, rep *report) *source {
 	s.loneReturns()
 	s.splitLines()
 	return s
+}
+
+// size renders a limit in bytes.
+func size(n int) string {
+	if n >= 1<<20 && n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return count(n, "byte")
 }
 
 func firstInvalid(b []byte) int {

@@ -27,7 +27,7 @@ func TestUnusableFiles(t *testing.T) {
 		summary   string
 		code      fault.Code
 	}{
-		{"too large", strings.Repeat("x", 101), Options{MaxBytes: 100}, 0, 0, "the ticket is 101 bytes large; the limit is 100", fault.Invalid},
+		{"too large", strings.Repeat("x", 101), Options{MaxBytes: 100}, 0, 0, "the ticket is larger than 100 bytes", fault.Invalid},
 		{"not UTF-8", "- [ ] a\n- [ ] b\xffc\n", Options{}, 2, 8, "byte 0xff is not UTF-8", fault.Invalid},
 		{"cut character", "é\xc3", Options{}, 1, 3, "byte 0xc3 is not UTF-8", fault.Invalid},
 		{"too many lines", strings.Repeat("\r\n", MaxLines+1), Options{}, 0, 0, "the ticket has 250001 lines; the limit is 250000", fault.Invalid},
@@ -56,7 +56,7 @@ func TestUnusableFiles(t *testing.T) {
 func TestHugeFileCostsNothing(t *testing.T) {
 	huge := bytes.Repeat([]byte("- [ ] a\n"), 100<<20/8)
 	_, ds := Parse("huge.md", huge, Options{})
-	if d := one(t, ds); !strings.Contains(d.Summary, "the limit is 8388608") || d.Hint == "" {
+	if d := one(t, ds); !strings.Contains(d.Summary, "larger than 8 MiB") || d.Hint == "" {
 		t.Errorf("%+v", d)
 	}
 	if n := testing.AllocsPerRun(1, func() { Parse("huge.md", huge, Options{}) }); n > 100 {

@@ -18,8 +18,19 @@ import (
 func TestEmptyArguments(t *testing.T) {
 	t.Parallel()
 	for _, line := range [][]string{
-		{"apply", "", "--yes"}, {"discard", "", "--yes"}, {"undo", ""}, {"diff", ""}, {"status", ""}, {"lint", ""}, {"dag", ""},
-		{"run", ""}, {"run", "--resume", ""}, {"exec", "", "--", "true"}, {"logs", ""}, {"apply", "--yes", "--", ""}, {"try", "--env", "A B=c", "--", "x"},
+		{"apply", "", "--yes"},
+		{"discard", "", "--yes"},
+		{"undo", ""},
+		{"diff", ""},
+		{"status", ""},
+		{"lint", ""},
+		{"dag", ""},
+		{"run", ""},
+		{"run", "--resume", ""},
+		{"exec", "", "--", "true"},
+		{"logs", ""},
+		{"apply", "--yes", "--", ""},
+		{"try", "--env", "A B=c", "--", "x"},
 	} {
 		f := somePlan()
 		got := typeLine(t, f, line...)

@@ -20,7 +20,8 @@ func newDiscardCmd(d *deps) *cobra.Command {
 		Use:   "discard [PLAN] [flags]",
 		Short: "Throw a plan's changes away",
 		Long: `Throw a plan's sandboxes away. They go to the trash, from which ambit restore brings
-them back for 30 days. Your own files are not touched.`,
+them back, as long as they are there: 30 days and up to 10 GiB in all, if
+trash.max_age and trash.max_bytes say nothing else. Your own files are not touched.`,
 		Args:              planArg,
 		ValidArgsFunction: d.completePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {

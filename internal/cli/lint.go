@@ -50,7 +50,7 @@ func runLint(ctx context.Context, d *deps, f *ticketFlags, name string, strict b
 	if err != nil {
 		return err
 	}
-	o := lintObject{File: u.File, TaskID: u.ID, Format: u.Format, Steps: len(u.Tasks), Diagnostics: u.found}
+	o := lintObject{File: u.File, TaskID: u.ID, Format: u.Format, Steps: u.steps(), Diagnostics: u.found}
 	if o.Diagnostics == nil {
 		o.Diagnostics = []fault.Diagnostic{}
 	}
@@ -106,6 +106,17 @@ func (o *lintObject) counts() string {
 	return strings.Join(parts, ", ")
 }
 
+// steps is how many steps the ticket has. Groups, and a file of a folder, run
+// nothing: they do not count, here and at the end of a run.
+func (u *understood) steps() (n int) {
+	for i := range u.Tasks {
+		if !u.Tasks[i].Group() {
+			n++
+		}
+	}
+	return n
+}
+
 // summary renders "3 steps in 2 waves, 1 done".
 func (u *understood) summary() string {
 	if u.dag == nil {
@@ -116,11 +127,11 @@ func (u *understood) summary() string {
 	}
 	done := 0
 	for i := range u.dag.Nodes {
-		if n := &u.dag.Nodes[i]; n.Index > 0 && n.Done {
+		if n := &u.dag.Nodes[i]; n.Index > 0 && n.Done && !n.Group {
 			done++
 		}
 	}
-	s := plural(len(u.Tasks), "step")
+	s := plural(u.steps(), "step")
 	if n := len(u.dag.Waves()); n > 0 {
 		s += " in " + plural(n, "wave")
 	}

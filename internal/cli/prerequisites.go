@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ambit-run/ambit/engine"
 	"github.com/ambit-run/ambit/fault"
 	"github.com/ambit-run/ambit/ticket"
 )
@@ -25,7 +26,7 @@ func finishedBefore(t *ticket.Ticket, path string, assumed []string) (done []str
 		return nil, nil
 	}
 	carriers := make([]carrier, len(t.DependsOn))
-	dir := ticketHome(path)
+	dir := engine.TicketHome(path)
 	budget := maxSiblings
 	lookAt(t, dir, path, &budget, carriers)
 	if filepath.Base(dir) == "tasks" {

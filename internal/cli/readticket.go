@@ -74,6 +74,11 @@ func (d *deps) read(k readable, name, dir string) (src []byte, path string, err 
 	if name != "-" {
 		path = absolute(dir, name)
 		src, err = readRegular(k, name, path)
+		if f := fault.As(err); err != nil && f.Code == fault.NotFound {
+			if near := nearby(name, path); near != "" {
+				err = f.WithHint("did you mean %s?", near)
+			}
+		}
 		return src, path, err
 	}
 	if terminalOf(d.stdin) != nil {

@@ -62,7 +62,7 @@ func (d *deps) requestResources(ctx context.Context, asked, given []string, path
 	}
 	base := dir
 	if path != "" {
-		base = ticketHome(path)
+		base = engine.TicketHome(path)
 	}
 	wanted, flags := []string{dir}, "--resource ."
 	for _, r := range asked {

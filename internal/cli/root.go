@@ -11,6 +11,7 @@ import (
 
 // newRootCmd builds the command tree for one command line.
 func newRootCmd(d *deps) *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:           "ambit",
 		Short:         "Hand real resources to agents and tools; get back a reviewed change or nothing",
@@ -22,7 +23,12 @@ func newRootCmd(d *deps) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error { return runFront(d) },
+		RunE: func(*cobra.Command, []string) error {
+			if version {
+				return runVersion(d)
+			}
+			return runFront(d)
+		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetIn(d.stdin)
@@ -32,6 +38,7 @@ func newRootCmd(d *deps) *cobra.Command {
 	root.SetHelpFunc(d.help)
 	root.SetHelpCommand(newHelpCmd(d))
 	root.PersistentFlags().BoolVar(&d.json, "json", d.json, "print exactly one JSON object on stdout and ask nothing")
+	root.Flags().BoolVar(&version, "version", false, "print the version, as ambit version does")
 	root.PersistentFlags().BoolVar(&d.noPager, "no-pager", false, "print long output directly")
 	for _, g := range []struct {
 		id, title string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -202,10 +203,13 @@ func nextCommands(p *engine.Plan) [][2]string {
 		return [][2]string{resume, discard}
 	case engine.PlanFailed, engine.PlanInterrupted:
 		out := [][2]string{{"ambit logs " + p.ID, "see what the last step said"}, diff, discard}
-		if p.Kind == "run" {
-			out = append([][2]string{resume}, out...)
+		if p.Kind != "run" {
+			return out
 		}
-		return out
+		if slices.ContainsFunc(p.Steps, func(s engine.Step) bool { return s.Status == engine.StepDone && s.Runs > 0 }) {
+			out = slices.Insert(out, 2, [2]string{"ambit apply " + p.ID, "carry what the steps that ended well did; the rest then stays undone"})
+		}
+		return append([][2]string{resume}, out...)
 	case engine.PlanApplied:
 		return [][2]string{{"ambit undo " + p.ID, "reverse the apply"}}
 	case engine.PlanUndone:

@@ -140,7 +140,13 @@ func folderInput(name, path string) (*ticketInput, error) {
 func noTickets(name, path string) error {
 	e := fault.New(fault.NotFound, "read tickets", "the folder %s holds no Markdown file", name).WithHint("name a ticket, or a folder of tickets")
 	for _, sub := range []string{"tasks", "backlog/tasks"} {
-		if found, _ := filepath.Glob(filepath.Join(path, sub, "*.md")); len(found) > 0 {
+		f, err := openTicketFolder(sub, filepath.Join(path, sub))
+		if err != nil {
+			continue
+		}
+		names, err := f.names()
+		f.close()
+		if err == nil && len(names) > 0 {
 			return e.WithHint("there are tickets in %s", filepath.Join(name, sub))
 		}
 	}
@@ -197,13 +203,4 @@ func readRegular(k readable, name, path string) ([]byte, error) {
 		return nil, fileFault(k.op, name, err)
 	}
 	return data, nil
-}
-
-// ticketHome is the folder a ticket lies in: what its paths are relative to. A
-// folder of tickets is its own.
-func ticketHome(path string) string {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return path
-	}
-	return filepath.Dir(path)
 }

@@ -77,7 +77,7 @@ func (d *deps) understand(ctx context.Context, f *ticketFlags, name, dir string)
 func oneTicket(most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
-		case cmd.ArgsLenAtDash() >= 0 && len(args) > cmd.ArgsLenAtDash():
+		case cmd.ArgsLenAtDash() > 0 && len(args) > cmd.ArgsLenAtDash(): // "-- -x.md" is a file's name
 			return usagef(cmd, "%s takes nothing after --", cmd.Name())
 		case len(args) == 0:
 			return usagef(cmd, "no ticket to look at").withHint("name a Markdown checklist, for example: ambit %s ticket.md; - reads stdin", cmd.Name())

@@ -59,7 +59,7 @@ func (s *Sandbox) changes(ctx context.Context, from, to string, opts engine.Chan
 	if err != nil {
 		return nil, nil, err
 	}
-	src := &source{from: vf, to: vt, stale: drift.changed, renamed: map[string]string{}, stamp: s.st.Stamp}
+	src := &source{from: vf, to: vt, stale: drift.changed, renamed: map[string]string{}, stamp: s.st.Stamp, untouched: drift.untouched}
 	src.remember(append(kept[:len(kept):len(kept)], ignored...))
 	if set.Changes, err = d.describe(ctx, kept, drift, set); err != nil {
 		return nil, nil, err

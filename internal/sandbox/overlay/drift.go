@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"sort"
+	"time"
 
 	"github.com/ambit-run/ambit/changeset"
 	"github.com/ambit-run/ambit/engine"
@@ -20,8 +21,11 @@ const (
 
 // drift is what happened in the real tree under a sandbox that stands on it.
 type drift struct {
-	changed   map[string]bool // paths that changed on both sides
-	elsewhere []string        // further paths that changed in the real tree only; directories end with '/'
+	changed map[string]bool // paths that changed on both sides
+	// untouched are paths whose change time moved although they did not change, with
+	// the change time that this was found for.
+	untouched map[string]time.Time
+	elsewhere []string // further paths that changed in the real tree only; directories end with '/'
 	notices   []string
 	// again asks once more whether a candidate changed below, by what it is now.
 	// What was read as the state before counts only if it did not change until
@@ -33,7 +37,7 @@ type drift struct {
 // a person's edit from being overwritten; the walk for everything else is for
 // information and may be skipped.
 func (s *Sandbox) findDrift(ctx context.Context, d *differ, skipWalk bool) (*drift, error) {
-	dr := &drift{changed: map[string]bool{}}
+	dr := &drift{changed: map[string]bool{}, untouched: map[string]time.Time{}}
 	var live, pin *layer
 	for _, l := range d.from.layers {
 		switch l.Kind {
@@ -57,12 +61,12 @@ func (s *Sandbox) findDrift(ctx context.Context, d *differ, skipWalk bool) (*dri
 		}
 		now := *c.before
 		now.info = info
-		return s.changedBelow(d, live, candidate{path: c.path, before: &now, after: c.after})
+		return s.changedBelow(d, dr, live, candidate{path: c.path, before: &now, after: c.after})
 	}
 	seen := map[string]bool{}
 	for _, c := range d.out {
 		seen[c.path] = true
-		changed, err := s.changedBelow(d, live, c)
+		changed, err := s.changedBelow(d, dr, live, c)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +82,7 @@ func (s *Sandbox) findDrift(ctx context.Context, d *differ, skipWalk bool) (*dri
 
 // changedBelow reports whether the real tree's version of a candidate changed
 // after the sandbox was made.
-func (s *Sandbox) changedBelow(d *differ, live *layer, c candidate) (bool, error) {
+func (s *Sandbox) changedBelow(d *differ, dr *drift, live *layer, c candidate) (bool, error) {
 	if c.before != nil {
 		if d.from.layers[c.before.at].Kind != layerLive {
 			return false, nil
@@ -90,7 +94,14 @@ func (s *Sandbox) changedBelow(d *differ, live *layer, c candidate) (bool, error
 			// moved here: a change time later than the last entry's.
 			return s.st.Stamp.after(info) && info.Ctime.After(info.Mtime), nil
 		}
-		return s.st.Stamp.after(info), nil
+		if !s.st.Stamp.after(info) || dr.untouched[c.path].Equal(info.Ctime) {
+			return false, nil
+		}
+		same, err := s.untouched(live, c.path, info)
+		if same {
+			dr.untouched[c.path] = info.Ctime
+		}
+		return !same, err
 	}
 	// Nothing is there below now. Was there something when the sandbox was made?
 	if d.to.layers[c.after.at].Kind != layerDelta {

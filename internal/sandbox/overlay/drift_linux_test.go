@@ -178,6 +178,36 @@ func TestDriftOfATrackedFile(t *testing.T) {
 	}
 }
 
+// A chmod to the same mode and a hard link move a file's change time and nothing
+// else: the index knows the file still, and its state before can be read. One that
+// was written anew with the old time is no such file.
+func TestUntouchedTrackedFile(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	r.Write("f", "one\n", "g", "two\n", "h", "abc\n", "x", "x\n").Commit("one")
+	r.Git("update-index", "--refresh")
+	b := checkout(t, r, engine.LowerLive).create()
+	b.inside("echo s >> f; echo s >> g; echo s >> h; echo s >> x")
+	b.must(os.Chmod(filepath.Join(b.dir, "f"), 0o644))
+	b.must(os.Link(filepath.Join(b.dir, "g"), filepath.Join(t.TempDir(), "link")))
+	at := filepath.Join(b.dir, "h")
+	was, err := os.Stat(at)
+	b.must(err)
+	b.must(os.WriteFile(at, []byte("xyz\n"), 0o644))
+	b.must(os.Chtimes(at, was.ModTime(), was.ModTime()))
+	b.must(os.Chmod(filepath.Join(b.dir, "x"), 0o755))
+	set, src := b.changes(engine.ChangeOptions{})
+	b.wantSummary(set, "modified f", "modified g", "modified h", "modified x")
+	if got := fmt.Sprint(conflicting(set)); got != "[h x]" {
+		t.Errorf("conflicts %s, want h and x alone", got)
+	}
+	for _, name := range []string{"f", "g"} {
+		f, err := src.Open(changeset.Before, name)
+		b.must(err)
+		b.must(f.Close())
+	}
+}
+
 func TestDriftLeavesIgnoredPathsOut(t *testing.T) {
 	t.Parallel()
 	b := plain(t, "f", "one\n", "cache/x", "x\n").create()

@@ -6,12 +6,17 @@ import (
 	"fmt"
 )
 
-// indexEntry is what is wanted of one entry of git's index: the path and whose
-// file it was when git last looked.
+// indexEntry is what is wanted of one entry of git's index: the path, and what the
+// file was when git last looked.
 type indexEntry struct {
 	path     string
 	uid, gid uint32
 	stated   bool // git looked at a file; else the numbers mean nothing
+
+	mtime, mtimeNsec uint32
+	ino, size        uint32 // the lower 32 bits
+	mode             uint32 // git's own: 0100644, 0100755, 0120000
+	id               string // of the blob, as bytes
 }
 
 // The layout of an index entry, versions 2 to 4 (gitformat-index(5)): ten 32-bit
@@ -20,6 +25,10 @@ type indexEntry struct {
 const (
 	indexHeader   = 12
 	indexStat     = 40
+	indexMtime    = 8
+	indexIno      = 20
+	indexMode     = 24
+	indexSize     = 36
 	indexUID      = 28
 	indexGID      = 32
 	indexExtended = 0x4000
@@ -45,7 +54,11 @@ func eachIndexEntry(raw []byte, idLen int, fn func(indexEntry) bool) (complete b
 		if len(rest) < head {
 			return false, fmt.Errorf("read index: cut off")
 		}
-		e := indexEntry{uid: binary.BigEndian.Uint32(rest[indexUID:]), gid: binary.BigEndian.Uint32(rest[indexGID:])}
+		number := func(at int) uint32 { return binary.BigEndian.Uint32(rest[at:]) }
+		e := indexEntry{
+			uid: number(indexUID), gid: number(indexGID), mtime: number(indexMtime), mtimeNsec: number(indexMtime + 4),
+			ino: number(indexIno), mode: number(indexMode), size: number(indexSize), id: string(rest[indexStat : indexStat+idLen]),
+		}
 		e.stated = !bytes.Equal(rest[:8], make([]byte, 8))
 		flags := binary.BigEndian.Uint16(rest[head-2:])
 		if flags&indexExtended != 0 {

@@ -3,6 +3,7 @@ package overlay
 import (
 	"errors"
 	"io"
+	"time"
 
 	"github.com/ambit-run/ambit/changeset"
 	"github.com/ambit-run/ambit/fault"
@@ -16,7 +17,9 @@ type source struct {
 	stale    map[string]bool   // paths whose state before is gone
 	renamed  map[string]string // new path → old path
 	stamp    stamp
-	found    [2]map[string]int // by side: the layer in which a changed file was found
+	// untouched are paths whose change time may be the one given here.
+	untouched map[string]time.Time
+	found     [2]map[string]int // by side: the layer in which a changed file was found
 }
 
 // remember notes where the files of candidates lie, so that reading them does not
@@ -70,7 +73,7 @@ func (s *source) read(sd changeset.Side, l *layer, path string) (io.ReadCloser, 
 	if err != nil {
 		return nil, fault.Wrap("", "read contents", err)
 	}
-	if sd == changeset.Before && l.Kind == layerLive && s.stamp.after(info) {
+	if sd == changeset.Before && l.Kind == layerLive && s.stamp.after(info) && !s.untouched[path].Equal(info.Ctime) {
 		return nil, errors.Join(staleFault(path), f.Close())
 	}
 	return f, nil

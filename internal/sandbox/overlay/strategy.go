@@ -133,7 +133,7 @@ type Sandbox struct {
 	rec      engine.SandboxRecord
 	// maskFresh says that Create has just written the mask.
 	maskFresh bool
-	tracked   map[string]bool // paths of the index at creation; read when first asked for
+	tracked   map[string]indexEntry // the index at creation; read when first asked for
 }
 
 var _ engine.Sandbox = (*Sandbox)(nil)
