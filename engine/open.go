@@ -18,8 +18,7 @@ func (e *Engine) withPlan(ctx context.Context, id, doing string, fn func(p *Plan
 		return err
 	}
 	if p.Status == PlanDiscarded {
-		return fault.New(fault.Conflict, doing, "plan %s was discarded", id).
-			WithHint("`ambit restore %s` brings it back", id)
+		return discarded(id, doing)
 	}
 	if p.Status == PlanStaging {
 		if making, err := e.beingMade(); err != nil || making {
@@ -34,6 +33,9 @@ func (e *Engine) withPlan(ctx context.Context, id, doing string, fn func(p *Plan
 	// Read again: it may have changed before the lock was ours.
 	if p, err = e.deps.Store.Plan(ctx, id); err != nil {
 		return err
+	}
+	if p.Status == PlanDiscarded { // and a crash kept it from the trash
+		return discarded(id, doing)
 	}
 	done, err := e.repair(ctx, p)
 	if err != nil {
@@ -53,10 +55,13 @@ func (e *Engine) withShared(ctx context.Context, id, doing string, fn func(p *Pl
 		return err
 	}
 	if p.Status == PlanDiscarded {
-		return fault.New(fault.Conflict, doing, "plan %s was discarded", id).
-			WithHint("`ambit restore %s` brings it back", id)
+		return discarded(id, doing)
 	}
 	return fn(p)
+}
+
+func discarded(id, doing string) error {
+	return fault.New(fault.Conflict, doing, "plan %s was discarded", id).WithHint("`ambit restore %s` brings it back", id)
 }
 
 // strategy finds a strategy by name.

@@ -113,6 +113,35 @@ func (l *linker) passedOver(s string, ref idRef, line, column int) {
 	})
 }
 
+// nearby is how many bytes behind a clause are looked at for tasks that it may name,
+// too: a few words.
+const nearby = 40
+
+// wordsBehind returns the words behind a clause that may still belong to it.
+func wordsBehind(rest string) string {
+	rest = cutText(rest, nearby)
+	for _, end := range []string{". ", markID, markBlocked, "::"} {
+		rest, _, _ = strings.Cut(rest, end)
+	}
+	return rest
+}
+
+// leftBehind warns where a task is named right behind the ids of a clause, in words
+// that are not read: "depends on T1 as well as T2".
+func (l *linker) leftBehind(rest string, m mention, line, column int) {
+	if m.keyword.word == wordAfter {
+		return // "after T1, wire it to T2": the work follows
+	}
+	rest = wordsBehind(rest)
+	if !l.namesTask(rest) {
+		return
+	}
+	l.rep.warn(line, column+m.end, finding{
+		summary: fmt.Sprintf("%q behind the ids names a task and is not read as a dependency", clip(rest)),
+		hint:    "name all ids in one list: `depends on T001, T002`",
+	})
+}
+
 // namesTask reports whether a word of a text is the label of a task here; numbers
 // alone are not looked at.
 func (l *linker) namesTask(s string) bool {

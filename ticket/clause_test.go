@@ -91,7 +91,8 @@ func TestHalfKnownRangesAreErrors(t *testing.T) {
 	for clause, want := range map[string]fault.Severity{
 		"depends on T003-T001": fault.SeverityWarning, "depends on T003 to T001": fault.SeverityWarning, "depends on T009-T001": fault.SeverityError,
 		"depends on T001-T009": fault.SeverityError, "depends on T001 or T009": fault.SeverityError, "depends on: T001 T009": fault.SeverityError,
-		"depends on T001 (see T002, too)": fault.SeverityWarning,
+		"depends on T001 (see T002, too)": fault.SeverityWarning, "depends on T001 as well as T002": fault.SeverityWarning,
+		"depends on T001 | T002": fault.SeverityWarning, "depends on [T001, T002]": fault.SeverityWarning, "depends on the T001": fault.SeverityWarning,
 	} {
 		_, found := Parse("t.md", []byte("# T\n- [ ] T001 a\n- [ ] T002 b\n- [ ] T003 c\n- [ ] T004 d "+clause+"\n"), Options{})
 		if len(found) == 0 || found[0].Severity != want || found[0].Line != 5 {

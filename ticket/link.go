@@ -188,7 +188,7 @@ func (l *linker) title(i int) (deps []written) {
 	}
 	line, column := l.src.at(raw.offset)
 	var cuts []span
-	for _, m := range found {
+	for k, m := range found {
 		switch {
 		case m.kind == mentionClause && m.keyword.word != wordBlocks && negated(text, m.start):
 			l.negationNote(text, m, line, column)
@@ -203,6 +203,11 @@ func (l *linker) title(i int) (deps []written) {
 			continue
 		case m.kind == mentionClause:
 			m.end = throughDoneWords(text, m.end)
+			until := len(text)
+			if k+1 < len(found) {
+				until = found[k+1].start
+			}
+			l.leftBehind(text[min(m.end, until):until], m, line, column)
 			if m.keyword.word == wordBlockedBy {
 				m.start = backOverIs(text, m.start)
 			}
@@ -237,7 +242,8 @@ func (l *linker) proseNote(text string, m mention, line, column int) {
 		return
 	}
 	sev := fault.SeverityNote
-	if m.keyword.colon && m.keyword.word <= wordBlockedBy && !hasPrefixFold(text[m.start:], "dependenc") && !saysNone(strings.Trim(rest, "*_ .)]")) {
+	if m.keyword.colon && m.keyword.word <= wordBlockedBy && !hasPrefixFold(text[m.start:], "dependenc") && !saysNone(strings.Trim(rest, "*_ .)]")) ||
+		m.keyword.word <= wordRequires && l.namesTask(wordsBehind(rest)) {
 		sev = fault.SeverityWarning // nothing but a dependency can be meant
 	}
 	l.rep.add(sev, line, column+min(m.start, len(text)), finding{
