@@ -107,7 +107,7 @@ func (e *Engine) chooseStrategy(ctx context.Context, want StrategyName, req *Cre
 func unsupported(op, message string, missing []string) error {
 	f := fault.New(fault.Unsupported, op, "%s", message)
 	if len(missing) > 0 {
-		f = f.WithHint("%s", strings.Join(missing, "\n"))
+		f = f.WithHint("%s", strings.Join(missing, "; "))
 	}
 	return f
 }
